@@ -14,20 +14,42 @@ import (
 const mongoReads = "find findOne count countDocuments estimatedDocumentCount distinct aggregate getIndexes stats dataSize storageSize totalSize totalIndexSize explain " +
 	"limit skip sort hint projection batchSize maxTimeMS pretty toArray hasNext next size itcount collation comment " +
 	"getCollection getCollectionNames getCollectionInfos getSiblingDB getName version serverStatus hostInfo hello isMaster status conf getMongo getDBNames " +
-	"forEach map filter reduce some every slice join concat includes indexOf push keys values entries stringify parse toString toFixed toISOString getTime padEnd padStart split trim toLowerCase toUpperCase substring log table print"
+	"forEach map filter reduce some every slice join concat includes indexOf push keys values entries stringify toString toFixed toISOString getTime padEnd padStart split trim toLowerCase toUpperCase substring log table print"
 
 // mongoCalls are functions that stand by themselves.
 const mongoCalls = "print printjson ObjectId ISODate Date NumberInt NumberLong NumberDecimal UUID function if for while return of in String Number EJSON"
 
+// mongoValues are members that are no methods, or names of what methods are in.
+const mongoValues = "length name size count status ok n acknowledged nIndexesWas version host uptime connections current available total " +
+	"createdAt updatedAt created_at updated_at type email key unique ns _id id"
+
 var (
+	mongoFile   = regexp.MustCompile(`(?i)\.([cm]?js|ts|mongodb)$`) // an operand that runs
 	mongoString = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
 	mongoMethod = regexp.MustCompile(`(\.?)\s*\b([A-Za-z_]\w*)\s*\(`)
+	mongoMember = regexp.MustCompile(`\.\s*([A-Za-z_$][\w$]*)`)
+	// mongoObject is the database and one of its collections, whose name acts on nothing.
+	mongoObject = regexp.MustCompile(`\bdb\.[A-Za-z_]\w*\.`)
 	// mongoActs are names that change something, wherever they stand.
 	mongoActs = regexp.MustCompile(`\b(drop|remove|delete|update|insert|replace|bulk|rename|save|eval|load|shutdown|create|grant|revoke|set|kill|run|admin|process|require|constructor|prototype|globalThis|import|convert|clone|copy|fs|os|child|fsync|compact|call|apply|bind)([A-Z]\w*)?\b|__proto__`)
 	// mongoFields are names of fields that begin like such.
 	mongoFields = regexp.MustCompile(`(At|_at|On|_on|Date|_date|By|_by)$`)
 	// mongoHidden is what reaches names that are not read here, or writes what was read.
 	mongoHidden = regexp.MustCompile("[`\\\\]|\\$(where|function|accumulator|out|merge)|\\]\\s*\\(|\\)\\s*\\(|[\\w)]\\s*\\[\\s*[^\\]0-9]|//|/\\*|\\bnew\\s+Function")
+	// mongoUnread is what outside strings is not read here: regular expressions and
+	// divisions, optional members, keys that are reckoned, other alphabets, comments, and
+	// names that lead to more.
+	mongoUnread = regexp.MustCompile(`[/#@'\x00-\x08]|[^\x00-\x7f]|\?\s*\.|[{,]\s*\[|<!--|-->|\.\.\.|` +
+		`\b(with|class|this|await|async|yield|fetch|Function|Reflect|Proxy|Symbol|WebAssembly|WebSocket|XMLHttpRequest|Mongo|arguments|global|window|self|exit|quit|connect|edit|sh|rs|sp|catch)\b`)
+
+	// What is taken out before a "=", a "=>", "function" or an index is refused: those that
+	// give a name to a plain value, and to parameters.
+	mongoCompared = regexp.MustCompile(`[=!]==?|[<>]=|\b(?:const|let|var)\s+\w+\s*=`)
+	mongoArrow    = regexp.MustCompile(`(?:\(\s*[\w\s,]*\)|\b\w+)\s*=>`)
+	mongoFunction = regexp.MustCompile(`\bfunction\s*\w*\s*\([\w\s,]*\)\s*\{`)
+	mongoLoop     = regexp.MustCompile(`\bfor\s*\(\s*(?:const|let|var)\s+\w+\b`)
+	mongoNumbered = regexp.MustCompile(`\[\s*\d*\s*\]`)
+	mongoBinds    = regexp.MustCompile(`=|\bfunction\b|\bfor\b|\b(?:const|let|var)\s*[^\w\s]|[\w)\]}"$]\s*\[`)
 )
 
 // mongoCommand is the shell of MongoDB, whose --eval is a program in JavaScript.
@@ -37,6 +59,12 @@ func mongoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	code := o.Values("", "eval")
 	for _, f := range o.Values("f", "file") {
 		c.Unbound = append(c.Unbound, f.Text)
+	}
+	for _, f := range o.Operands {
+		if mongoFile.MatchString(f.Text) {
+			c.Unbound = append(c.Unbound, f.Text)
+			code = nil
+		}
 	}
 	if len(code) == 0 || len(o.Operands) > 1 || s.Stdin.Kind != "" && s.Stdin.Kind != "pipe" {
 		return
@@ -55,8 +83,21 @@ func onlyReadsMongo(code string) bool {
 		return false
 	}
 	code = mongoString.ReplaceAllString(code, `""`)
-	if strings.ContainsAny(code, `'`) {
+	if strings.Contains(strings.ReplaceAll(code, `""`, ""), `"`) || mongoUnread.MatchString(code) {
 		return false
+	}
+	binds := code
+	for _, known := range []*regexp.Regexp{mongoArrow, mongoFunction, mongoLoop, mongoCompared, mongoNumbered} {
+		binds = known.ReplaceAllString(binds, " ")
+	}
+	if mongoBinds.MatchString(binds) {
+		return false
+	}
+	members := mongoObject.ReplaceAllString(code, "db.")
+	for _, m := range mongoMember.FindAllStringSubmatch(members, -1) {
+		if !wordlist.Has(mongoReads, m[1]) && !wordlist.Has(mongoValues, m[1]) {
+			return false
+		}
 	}
 	for _, name := range mongoActs.FindAllString(code, -1) {
 		if !mongoFields.MatchString(name) {
