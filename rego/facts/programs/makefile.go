@@ -15,8 +15,15 @@ import (
 
 var (
 	makeRule     = regexp.MustCompile(`^([\w./%-]+(?: +[\w./-]+)*) *:(?:([^=:|;#$]*))(?:#.*)?$`)
-	makeVariable = regexp.MustCompile(`^([A-Za-z_]\w*) *[:?]?= *([\w./:@,= -]*)$`)
-	makeUse      = regexp.MustCompile(`\$[({]([A-Za-z_]\w*)[)}]`)
+	makeVariable = regexp.MustCompile(`^([A-Za-z_]\w*) *:?= *([\w./:@,= -]*)$`)
+	// makeOwn are variables of make itself, and of its built-in rules.
+	makeOwn = regexp.MustCompile(`^(MAKE.*|.*MAKEFLAGS|.*FLAGS|SHELL|VPATH|GPATH|PATH|CURDIR|SUFFIXES|AR|AS|CC|CXX|CPP|CO|CTANGLE|CWEAVE|F77|FC|GET|LD|LEX|LINT|M2C|OBJC|PC|RM|TANGLE|TEX|TEXI2DVI|WEAVE|YACC|COMPILE|LINK|LOADLIBES|LDLIBS|OUTPUT_OPTION|TARGET_ARCH|TARGET_MACH|PREPROCESS|CHECKOUT|D|F)$`)
+	// makeWords are words of make that begin a line which is no rule.
+	makeWords = regexp.MustCompile(`^(-?include|sinclude|-?load|define|endef|undefine|ifn?def|ifn?eq|else|endif|export|unexport|override|private|vpath)\b`)
+	// makeJoined is a line that goes on at the next, where a blank in between is all there is
+	// to it.
+	makeJoined = regexp.MustCompile(`^[^#'"\\]*[ \t]\\$`)
+	makeUse    = regexp.MustCompile(`\$[({]([A-Za-z_]\w*)[)}]`)
 )
 
 // maxMakeRules bounds how many rules are followed.
@@ -24,6 +31,7 @@ const maxMakeRules = 100
 
 type makeTarget struct {
 	needs, recipe []string
+	phony         bool // no built-in rule is looked for
 }
 
 // otherMakefiles are files that the line has written, and that make takes before a
@@ -71,8 +79,11 @@ func makefileShown(s *shell.Shell, in shell.Invocation) bool {
 		goal := goals[0]
 		goals = goals[1:]
 		t, ok := targets[goal]
-		if done[goal] || !ok {
-			continue // a file that is there
+		if done[goal] {
+			continue
+		}
+		if !ok || len(t.recipe) == 0 && !t.phony {
+			return false // a built-in rule may make it
 		}
 		if done[goal] = true; len(done) > maxMakeRules {
 			return false
@@ -93,13 +104,25 @@ var makeFlag = regexp.MustCompile(`^(-[nskB]+|-j[0-9]*|--dry-run|--silent|--alwa
 func makeRules(text string) (targets map[string]makeTarget, first string, ok bool) {
 	targets, variables := make(map[string]makeTarget), map[string]string{"MAKE": "make"}
 	var current []string
+	if strings.ContainsAny(text, "\r\x00") {
+		return nil, "", false
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasSuffix(line, `\`) && !makeJoined.MatchString(line) {
+			return nil, "", false
+		}
+	}
+	ended := make(map[string]bool) // targets with a recipe of an earlier rule
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
 		if recipe, is := strings.CutPrefix(line, "\t"); is {
-			plain, known := expandMake(strings.TrimLeft(recipe, "@-+ "), variables)
-			if !known {
+			plain, known := expandMake(strings.TrimLeft(recipe, "@-+ \t"), variables)
+			if !known || len(current) == 0 {
 				return nil, "", false
 			}
 			for _, name := range current {
+				if ended[name] {
+					return nil, "", false
+				}
 				t := targets[name]
 				t.recipe = append(slices.Clip(t.recipe), plain)
 				targets[name] = t
@@ -111,30 +134,38 @@ func makeRules(text string) (targets map[string]makeTarget, first string, ok boo
 			continue
 		}
 		if m := makeVariable.FindStringSubmatch(line); m != nil {
-			if wordlist.Has("SHELL MAKEFLAGS MAKEFILES VPATH PATH", m[1]) {
+			if _, twice := variables[m[1]]; twice || makeOwn.MatchString(m[1]) || wordlist.Has(shell.CodeVariables, m[1]) {
 				return nil, "", false
 			}
 			variables[m[1]], current = m[2], nil
 			continue
 		}
 		m := makeRule.FindStringSubmatch(line)
-		if m == nil || strings.Contains(m[1], "%") {
+		if m == nil || strings.Contains(m[1], "%") || makeWords.MatchString(line) {
 			return nil, "", false
+		}
+		for name, t := range targets {
+			ended[name] = len(t.recipe) > 0
 		}
 		current = strings.Fields(m[1])
 		for _, name := range current {
-			if strings.HasPrefix(name, ".") && !wordlist.Has(".PHONY .DEFAULT_GOAL .SILENT", name) {
+			if strings.HasSuffix(strings.ToLower(name), "makefile") || strings.HasPrefix(name, ".") && !wordlist.Has(".PHONY .DEFAULT_GOAL .SILENT", name) {
 				return nil, "", false
 			}
 			t := targets[name]
-			if name[0] != '.' {
-				if first == "" {
+			if name[0] != '.' || name == ".PHONY" {
+				if first == "" && name[0] != '.' {
 					first = name
 				}
 				t.needs = append(slices.Clip(t.needs), strings.Fields(m[2])...)
 			}
 			targets[name] = t
 		}
+	}
+	for _, name := range targets[".PHONY"].needs {
+		t := targets[name]
+		t.phony = true
+		targets[name] = t
 	}
 	return targets, first, true
 }
