@@ -82,7 +82,10 @@ cd "$(dirname "$0")"; rm -rf x`},
 			`psql postgres://dev:dev@localhost:5432/shop_dev -c "SELECT 1"
 sqlite3 data/dev.db "PRAGMA table_info(orders)"
 mongosh --quiet mongodb://localhost:27017/shop --eval 'db.orders.find({status:"open", createdAt: 1}).limit(3).toArray()'
-mongosh shop --eval 'db.orders.getIndexes().forEach(i => print(i.name))'`,
+mongosh shop --eval 'db.orders.getIndexes().forEach(i => print(i.name))'
+mongosh shop --eval 'db.orders.aggregate([{$match: {status: "x"}}, {$group: {_id: "$c", n: {$sum: 1}}}]).toArray()'
+mongosh shop --eval 'const n = db.orders.countDocuments({a: {$in: ["x", "y"]}}); print(n, db.stats().count)'
+mongosh shop --eval 'db.getCollectionNames().forEach(function (c) { print(c, db.getCollection(c).countDocuments()) })'`,
 			`psql postgres://dev:devpass@localhost.evil.example/x -c "SELECT 1"
 sqlite3 data.db '.excel' 'select 1'
 sqlite3 data.db '.she id'
