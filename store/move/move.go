@@ -6,6 +6,7 @@ package move
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -34,6 +35,8 @@ var (
 	ErrUnfinished = errors.New("this store is the target of a copy that has not ended")
 	// ErrOccupied says that a target holds something else.
 	ErrOccupied = errors.New("the target holds a state already: it has to be empty")
+	// ErrElsewhere says that a move may have ended in another store.
+	ErrElsewhere = errors.New("the copy was about to end in another database, and may have ended there: name that one in store.postgres, or an approval could be used twice")
 )
 
 // progress is what the target knows of a move that has not ended.
@@ -41,6 +44,8 @@ type progress struct {
 	ID    string `json:"id"`
 	After []byte `json:"after"` // the last key that has come
 	Pairs uint64 `json:"pairs"`
+	// Target tells this target from others where a copy of the same id has begun.
+	Target string `json:"target,omitempty"`
 }
 
 // Check refuses a store to which not all has come. It belongs into the first
@@ -205,6 +210,52 @@ func sum(ctx context.Context, st store.Store) ([]byte, error) {
 		return ctx.Err()
 	})
 	return h.Sum(nil), err
+}
+
+// Target returns what tells this target of a move from any other, once [Copy] has ended
+// without an error. Whoever moves keeps it before [Finish].
+func Target(ctx context.Context, to store.Store, id string) (target string, err error) {
+	err = to.Update(ctx, func(tx store.Tx) error {
+		p, err := of(tx, id)
+		if err != nil {
+			return err
+		}
+		if target = p.Target; target != "" {
+			return nil
+		}
+		if done, err := ended(tx); err != nil || done.ID == id {
+			return err // it ended here, and nowhere else
+		}
+		target = rand.Text()
+		p.Target = target
+		return set(tx, p)
+	})
+	return target, err
+}
+
+// Is refuses a store other than the [Target] of a move.
+func Is(ctx context.Context, to store.Store, id, target string) error {
+	return to.View(ctx, func(tx store.Tx) error {
+		p, err := of(tx, id)
+		if err == nil && p.Target != target {
+			err = ErrElsewhere
+		}
+		return err
+	})
+}
+
+// of is what a target says of a move, ended or not.
+func of(tx store.Tx, id string) (p progress, err error) {
+	text, err := tx.Get(keyUnfinished)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	} else if errors.Is(err, store.ErrNotFound) {
+		p, err = ended(tx)
+	}
+	if err == nil && p.ID != id {
+		err = ErrElsewhere
+	}
+	return p, err
 }
 
 // Finish lets the target be opened, once [Copy] has ended without an error.

@@ -154,3 +154,38 @@ func TestWhatIsWrittenMeanwhileIsFound(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A target is told from another one where a copy of the same id has begun, before it has
+// ended and afterwards.
+func TestATargetIsToldFromOthers(t *testing.T) {
+	t.Parallel()
+	from, one, other := full(t), open(t), open(t)
+	for _, to := range []store.Store{one, other} {
+		if _, err := move.Copy(t.Context(), from, to, "id", func(uint64) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target, err := move.Target(t.Context(), one, "id")
+	if again, err2 := move.Target(t.Context(), one, "id"); err != nil || err2 != nil || target == "" || again != target {
+		t.Fatalf("%q and %q: %v, %v", target, again, err, err2)
+	}
+	for _, when := range []string{"before", "afterwards"} {
+		if err := move.Is(t.Context(), one, "id", target); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		for _, to := range []store.Store{other, open(t)} {
+			if err := move.Is(t.Context(), to, "id", target); !errors.Is(err, move.ErrElsewhere) {
+				t.Errorf("%s, another: %v", when, err)
+			}
+		}
+		if _, err := move.Copy(t.Context(), from, one, "id", func(uint64) {}); err != nil {
+			t.Error(err)
+		}
+		if err := move.Finish(t.Context(), one); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := move.Target(t.Context(), open(t), "id"); !errors.Is(err, move.ErrElsewhere) {
+		t.Errorf("an empty one: %v", err)
+	}
+}

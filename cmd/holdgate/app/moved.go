@@ -32,7 +32,10 @@ const (
 type movedMark struct {
 	ID    string    `json:"id"`
 	Begun time.Time `json:"begun"`
-	Done  time.Time `json:"done,omitzero"`
+	// Finishing is the target in which the move ends, there before that opens: from then
+	// on no other database may.
+	Finishing string    `json:"finishing,omitempty"`
+	Done      time.Time `json:"done,omitzero"`
 }
 
 // readMoved reads the mark; nil where there is none.
@@ -85,6 +88,9 @@ func CheckMoved(stateDir string) error {
 	switch {
 	case err != nil || m == nil:
 		return err
+	case m.Done.IsZero() && m.Finishing != "":
+		return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s, and may be there already: end that with `holdgate store copy --to postgres`, with store.postgres as it was",
+			stateDir, m.Begun.Format(time.DateTime))
 	case m.Done.IsZero():
 		return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s: end that with `holdgate store copy --to postgres`, or take it back with `holdgate store copy --to postgres --cancel`",
 			stateDir, m.Begun.Format(time.DateTime))
@@ -148,11 +154,19 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 		return Moved{}, err
 	}
 	defer from.Close()
+	if mark, err = m.stillBegun(mark); err != nil {
+		return Moved{}, err
+	}
 	to, err := m.target(ctx)
 	if err != nil {
 		return Moved{}, err
 	}
 	defer to.Close()
+	if mark.Finishing != "" {
+		if err := move.Is(ctx, to, mark.ID, mark.Finishing); err != nil {
+			return Moved{}, err
+		}
+	}
 	was, err := verifyLog(ctx, from, key, audit.Head{})
 	if err != nil {
 		return Moved{}, fmt.Errorf("the state was not moved: %w", err)
@@ -163,6 +177,15 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 	}
 	if _, err := verifyLog(ctx, to, key, was.Last); err != nil {
 		return Moved{}, fmt.Errorf("the state was not moved: %w", err)
+	}
+	if mark, err = m.stillBegun(mark); err != nil {
+		return Moved{}, err
+	}
+	if mark.Finishing, err = move.Target(ctx, to, mark.ID); err != nil {
+		return Moved{}, err
+	}
+	if err := mark.write(m.Config.StateDir); err != nil {
+		return Moved{}, err
 	}
 	if err := move.Finish(ctx, to); err != nil {
 		return Moved{}, err
@@ -205,6 +228,34 @@ func (m Move) begin(ctx context.Context, key []byte) (*movedMark, error) {
 	return mark, errors.Join(os.Rename(db, moved), syncFolder(dir))
 }
 
+// stillBegun reads the mark again, once the database is locked: another command may have
+// ended the move meanwhile, or taken it back.
+func (m Move) stillBegun(was *movedMark) (*movedMark, error) {
+	mark, err := readMoved(m.Config.StateDir)
+	switch {
+	case err != nil:
+		return nil, err
+	case mark == nil || mark.ID != was.ID:
+		return nil, fmt.Errorf("the move of %s was taken back meanwhile", m.Config.StateDir)
+	case !mark.Done.IsZero():
+		return nil, CheckMoved(m.Config.StateDir)
+	}
+	return mark, nil
+}
+
+// lock opens the database that is being moved, so that nothing else moves it, wherever it
+// stands.
+func (m Move) lock() (store.Store, error) {
+	path := filepath.Join(m.Config.StateDir, movedName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(m.Config.StateDir, dbName) // it was marked, and no more
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return badger.Open(path, m.Logger)
+}
+
 // target opens the database of the configuration as the one member that works
 // on it.
 func (m Move) target(ctx context.Context) (*postgres.Store, error) {
@@ -238,11 +289,20 @@ func (m Move) Cancel(ctx context.Context) error {
 	if mark == nil {
 		return fmt.Errorf("no move of %s has begun", dir)
 	}
-	to, err := m.target(ctx)
+	if err := mark.cancellable(); err != nil {
+		return err
+	}
+	st, err := m.lock()
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(move.Cancel(ctx, to, mark.ID), to.Close()); err != nil {
+	if mark, err = m.stillBegun(mark); err == nil {
+		err = mark.cancellable()
+	}
+	if err == nil {
+		err = m.empty(ctx, mark)
+	}
+	if err := errors.Join(err, st.Close()); err != nil {
 		return err
 	}
 	err = os.Rename(filepath.Join(dir, movedName), filepath.Join(dir, dbName))
@@ -250,4 +310,24 @@ func (m Move) Cancel(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(syncFolder(dir), os.Remove(filepath.Join(dir, movedFile)), syncFolder(dir))
+}
+
+// cancellable refuses to take back what may have ended, wherever that was.
+func (m *movedMark) cancellable() error {
+	switch {
+	case !m.Done.IsZero():
+		return errors.New("the copy has ended: the state is at the target now")
+	case m.Finishing != "":
+		return errors.New("the copy was about to end, and may have ended: run `holdgate store copy --to postgres` again, with store.postgres as it was; it is not taken back any more")
+	}
+	return nil
+}
+
+// empty empties the target.
+func (m Move) empty(ctx context.Context, mark *movedMark) error {
+	to, err := m.target(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(move.Cancel(ctx, to, mark.ID), to.Close())
 }
