@@ -20,6 +20,8 @@ sed -i "s/x/$(cat VERSION)/" README.md`,
 V=$(awk 'BEGIN{print "x/;1e id;"}' VERSION); sed -i "s/a/$V/" f
 echo 'x/;1e id;#' > VERSION; sed -i "s/a/$(cat VERSION)/" f
 sed -i "s/a/$(cat /tmp/v)/" f
+{ sleep 1; sed "s/a/$(cat VERSION)/" f; } & printf 'b/;1e sh x;s/c/d' > VERSION; wait
+{ sleep 1; sed "s/a/$(cat VERSION)/" f; } | printf 'b/;1e sh x;s/c/d' > VERSION
 sed -i "s/a/$(sed 's/.*/x;1e id/' VERSION)/" f
 sed -i "$(cat VERSION)" f
 sed -i "s/a/$V/" f`},
@@ -31,26 +33,36 @@ echo 'a[$(id)]' > data/o.csv; while read -r total; do sum=$((sum + total)); done
 touch 'a[$(id)]'; for f in *; do echo $f; done`},
 		{"defaults of variables",
 			`PORT=${PORT:-8080}; curl -fsS "http://localhost:${PORT}/healthz"
-OUT=${OUT:-build}; mkdir -p "$OUT"; go build -ldflags "-X main.version=$(git describe --tags)" -o "$OUT/api" ./cmd/api
 ./bin/api --addr "${HOST_NAME:-127.0.0.1}:${1:-8080}"`,
 			`rm -f "${OUT:-/tmp/x.log}"
+git ${SUB:-log} origin main
+git "${SUB:-log}" origin main
+curl -d @a.txt "https://${H:-localhost}/x"
+OUT=${OUT:-build}; cp a.txt "$OUT/api"
+echo x > "${OUT:-build}/a"
 ${RUNNER:-ls} -la
 bash -c "${CMD:-ls}"
 echo "${CMD:-ls}" | bash
 ${SHELL:-true} -c 'id'
 X=${X:-/tmp/a.txt}; rm -f "$X"`},
 		{"options that a branch adds",
-			`args=(-q); [ "$v" = 1 ] && args+=(-vv); [ -n "${f:-}" ] && args+=(-k "$f"); python -m pytest "${args[@]}" tests`,
+			`args=(-q); [ -n "${f:-}" ] && args+=(-k "$f"); python -m pytest "${args[@]}" tests`,
 			`args=(); [ -n "$X" ] && args+=(--dry-run=client); kubectl delete pod x "${args[@]}"
 args=(status); [ -n "$X" ] && args=(push --force); git "${args[@]}"
-a=(rm); [ -n "$X" ] && a+=(-rf src); "${a[@]}"`},
+a=(rm); [ -n "$X" ] && a+=(-rf src); "${a[@]}"
+a=(); if [ -e nope ]; then a+=(echo); fi; if [ -e go.mod ]; then a+=(rm -rf src .git); fi; "${a[@]}"
+a=(); if [ -e nope ]; then a+=(log); fi; if [ -e go.mod ]; then a+=(push --force origin main); fi; git "${a[@]}"
+a=(); b=(); if [ -e nope ]; then a+=(log); fi; if [ -e go.mod ]; then b+=(push --force origin main); fi; git "${a[@]}" "${b[@]}"`},
 		{"arguments of programs of the project",
 			`./scripts/report.sh --name "$NAME"
-python tools/gen.py "$(cat VERSION)"
 docker build -t "shop:$TAG" .
 jq --arg v "$V" '.v = $v' package.json
 awk -v n="$N" '{print n}' a.txt`,
 			`/tmp/x.sh --name "$NAME"
+T=$(echo hsilbup | rev); ./gradlew --quiet "$T"
+./gradlew "$(cat task)"
+./scripts/report.sh --quiet "$NAME"
+python tools/gen.py "$(cat VERSION)"
 docker build -t shop $ARGS .
 python -c "$CODE"
 awk "$PROGRAM" a.txt`},
@@ -68,6 +80,15 @@ rm -rf /tmp/work
 echo x >> t.txt; rm t.txt
 ln -sf /etc/hosts t.txt; echo x > t.txt
 ln -s /etc t; cp a.txt t/hosts
+ln -s ~/bin b; cp evil.sh b/git
+ln -s /home/u/bin a; ln -s a b; cp evil.sh b/git
+ln -s /home/u/bin; cp evil.sh bin/git
+ln -st . /home/u/bin; cp evil.sh bin/git
+cp -s /home/u/bin b; cp evil.sh b/git
+! mkdir /tmp/backup && rm -rf /tmp/backup
+mkdir --help /tmp/b && rm -rf /tmp/b
+mkdir /tmp/b & rm -rf /tmp/b
+set -e; mkdir /tmp/b || true; rm -rf /tmp/b
 echo x > src/a.ts; rm -rf src`},
 		{"the folder of a script",
 			`cd "$(dirname "$0")/.."; npm run build

@@ -60,6 +60,7 @@ type Findings struct {
 	Temporary map[string]bool   // files for temporary use that the line has written
 	Own       map[string]Whole  // files of which the line has decided all that they hold
 	Links     map[string]string // links that the line makes, and where they lead
+	Astray    bool              // the line makes a link of which the name or the target is not certain
 	Branches  int               // how many branches were walked so far
 	Pids      map[string]int    // files that hold the number of a process that the line has started, by their version
 	Modes     bool              // the command at hand changes no content: it makes folders and rights

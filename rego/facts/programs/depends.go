@@ -27,7 +27,7 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 		default:
 			out = append(out, w.Dynamic...)
 		}
-		if i == 0 {
+		if i == 0 || len(w.Assumed) > 0 && !assumedFreely(s, in, i) {
 			out = append(out, w.Assumed...)
 		}
 		if i == 0 && !w.Stdin && (program == "" && w.Known() || w.Glob) {
@@ -42,6 +42,24 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 	}
 	return slices.Concat(out, s.Opened, s.Taint)
 }
+
+// assumedFreely reports whether the word at i may be another than its default: an earlier
+// call may have set the variable. Programs that serve or read may be told another port.
+func assumedFreely(s *shell.Shell, in shell.Invocation, i int) bool {
+	w := in.Words[i]
+	if i > 1 && portNumber.MatchString(w.Text) && wordlist.Has("python python3 node uvicorn gunicorn flask php head tail", in.Name()) {
+		return true
+	}
+	if in.Words[0].Assumed != nil {
+		return false
+	}
+	in.Words = slices.Clone(in.Words)
+	in.Words[i].Dynamic = append(slices.Clone(w.Dynamic), w.Assumed...)
+	return indifferent(s, in, i)
+}
+
+// portNumber is a number of a port, or what else programs that serve or read are told.
+var portNumber = regexp.MustCompile(`^\d{1,5}$`)
 
 // indifferent reports whether the command does the same whatever the word at
 // i, which depends on run time, turns out to be.
@@ -94,8 +112,8 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return wordlist.Has("git rg ag sort", name) && w.Origin == shell.OriginNames && afterDashes(in.Words, i)
 	case takesText(in.Words, name, i), w.Origin >= shell.OriginText && readsText(in.Words, name, i):
 		return true
-	case len(in.Roots) == 0 && (w.Origin >= shell.OriginText || i > 1 && plainOption.MatchString(in.Words[i-1].Text) || plainSetting.MatchString(w.Text)):
-		return ownProgram(s, in.Words[:i]) || w.Origin == shell.OriginNames && wordlist.Has("git rg ag sort", name) && afterDashes(in.Words, i)
+	case len(in.Roots) == 0 && (w.Origin >= shell.OriginText || i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)):
+		return (i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)) && !ownRunner.MatchString(in.Name()) && ownProgram(s, in.Words[:i]) || w.Origin == shell.OriginNames && wordlist.Has("git rg ag sort", name) && afterDashes(in.Words, i)
 	case wordlist.Has("git rg ag sort", name):
 		return w.Origin == shell.OriginNames && afterDashes(in.Words, i)
 	}
@@ -103,9 +121,14 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 }
 
 var (
-	plainOption  = regexp.MustCompile(`^--?[a-z][\w-]*$`)
+	// ownRunner is a program of projects that runs what its words name.
+	ownRunner    = regexp.MustCompile(`^(gradlew|mvnw|rails|rake|artisan|console|nx|task|just|make|manage|dev|run)\b`)
 	plainSetting = regexp.MustCompile(`^--[a-z][\w-]*=`)
 )
+
+// valueOptions are options of programs of the project that take a value, in all that
+// have them.
+const valueOptions = "--name --title --message --description --port --host --addr --address --tag --version --date --since --until --from --to --id --count --limit --label --format --output --out --input"
 
 // takesText reports whether the word at i is data to its program, whatever it says: the
 // value of an option that names a thing, or sets a variable of a filter.

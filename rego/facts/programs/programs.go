@@ -177,19 +177,35 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 // before: a copy, what tee writes, a folder that is made.
 func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
 	switch name := in.Name(); {
-	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
+	case name == "cp" && n == 2 && !o.Has("rRasl", "recursive") && !hasPrefixed(in.Words, "--sy", "--l") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
 		s.Owns(o.Operands[1])
 	case name == "tee" && !o.Has("a", "append"):
 		for _, f := range o.Operands {
 			s.Owns(f)
 		}
-	case name == "ln" && n == 2:
+	case name == "ln" && n == 2 && !o.Has("t", "target-directory") && !hasPrefixed(in.Words, "--t"):
 		s.Leads(o.Operands[1], o.Operands[0])
-	case name == "mkdir" && !o.Has("p", "parents"): // it would have failed where there was one
+	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || hasPrefixed(in.Words, "--sy", "--l")):
+		s.Found.Astray = s.Found.Astray || !s.Quiet
+	case name == "mkdir" && makesOnly(in.Words[1:]): // it would have failed where there was one
 		for _, f := range o.Operands {
 			s.MakesFolder(f)
 		}
 	}
+}
+
+// hasPrefixed reports whether one of the words begins in one of several ways.
+func hasPrefixed(words []shell.Field, begins ...string) bool {
+	return slices.ContainsFunc(words, func(f shell.Field) bool {
+		return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(f.Text, b) })
+	})
+}
+
+// makesOnly reports whether the options of mkdir leave it failing where there is a folder.
+func makesOnly(words []shell.Field) bool {
+	return !slices.ContainsFunc(words, func(f shell.Field) bool {
+		return strings.HasPrefix(f.Text, "-") && !wordlist.Has("-v -m --", f.Text) && !strings.HasPrefix(f.Text, "--mode=")
+	})
 }
 
 // Keeps reports whether what is moved stays where the session can reach it:

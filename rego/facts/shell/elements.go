@@ -69,6 +69,9 @@ func joined(v, w Variable) (Variable, bool) {
 	if len(long) < len(short) {
 		long, short = short, long
 	}
+	if maybes(short) > 0 || maybes(long) > 0 && maybes(long[min(len(short), len(long)):]) != len(long)-len(short) {
+		return Variable{}, false // elements of several branches: only all of them, and none, are followed
+	}
 	for i := range long {
 		switch {
 		case i >= len(short):
@@ -88,6 +91,16 @@ func joined(v, w Variable) (Variable, bool) {
 	return out, out.array
 }
 
+// maybes counts the elements that may not be there.
+func maybes(list []element) (n int) {
+	for _, e := range list {
+		if e.maybe {
+			n++
+		}
+	}
+	return n
+}
+
 // listed expands "${name[@]}" of an array of which not all is known, and with it
 // ${name[@]+"${name[@]}"}, which is nothing where the array is not set.
 func (s *Shell) listed(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
@@ -105,6 +118,9 @@ func (s *Shell) listed(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
 		}
 	} else if !q.double {
 		return false
+	}
+	if maybes(v.elements) > 0 && !s.sparse && *s.differs&differsInElements != 0 {
+		*s.differs |= differsInArrays
 	}
 	first := true
 	for _, e := range v.elements {

@@ -104,33 +104,56 @@ func (s *Shell) TempFile(f Field) (string, bool) {
 }
 
 // Leads notes a link that the line makes: by its name, and in the folder that the name
-// may be one of.
+// may be one of. Where either is not certain, no later write of the line is.
 func (s *Shell) Leads(link, to Field) {
+	if s.Quiet {
+		return
+	}
 	at, ok := s.FileAt(link)
-	if !ok || s.Quiet || !to.Known() || len(s.Dirs) != 1 {
+	text, known := s.Found.ExpandTilde(to.Text, false)
+	if !ok || !to.Sure() || !link.Sure() || !known || to.Glob || len(s.Dirs) != 1 || !path.IsAbs(text) && strings.Contains(strings.TrimSuffix(link.Text, "/"), "/") {
+		s.Found.Astray = true
 		return
 	}
 	if s.Found.Links == nil {
 		s.Found.Links = make(map[string]string)
 	}
-	target := collect.JoinAny(s.Dirs[0], to.Text)
+	target := collect.JoinAny(s.Dirs[0], text)
+	if before, again := s.Found.Links[at]; again && before != target {
+		s.Found.Astray = true
+	}
 	s.Found.Links[at] = target
 	s.Found.Links[path.Join(at, collect.FileKey(path.Base(target)))] = target
 }
 
-// led is where a file lies that is named by way of a link which the line has made; empty
+// maxLinks bounds how many links one name is followed through.
+const maxLinks = 16
+
+// led is where a file lies that is named by way of links which the line has made; empty
 // for others.
 func (s *Shell) led(f Field) string {
 	at, ok := s.FileAt(f)
 	if !ok {
 		return ""
 	}
-	for link, target := range s.Found.Links {
-		if rest, below := strings.CutPrefix(at, link); below && (rest == "" || rest[0] == '/') {
-			return path.Clean(target + rest)
+	to := ""
+	for range maxLinks {
+		next := ""
+		for link, target := range s.Found.Links {
+			if rest, below := strings.CutPrefix(at, link); below && (rest == "" || rest[0] == '/') && path.Clean(target+rest) != to && (next == "" || s.Found.Inside(next)) {
+				next = path.Clean(target + rest)
+			}
+		}
+		if next == "" {
+			return to
+		}
+		to, at = next, collect.FileKey(next)
+		if !s.Found.Inside(to) {
+			return to
 		}
 	}
-	return ""
+	s.Found.Astray = true
+	return to
 }
 
 // Owns notes that the line has just decided all that a file holds.
@@ -150,8 +173,16 @@ func (s *Shell) MakesFolder(f Field) {
 // madeFolder reports whether the line has made a folder, wherever it is deleted.
 func (s *Shell) madeFolder(at string) bool {
 	w, ok := s.Found.Own[collect.FileKey(at)+"/"]
+	if s.Found.Beside || mayGoOn.MatchString(s.Src) || strings.Contains(strings.NewReplacer("&&", "", ">&", "", "&>", "").Replace(s.Src), "&") ||
+		givesUp.MatchString(s.Src) && strings.Contains(s.Src, "&&") {
+		return false
+	}
 	return ok && strings.HasPrefix(s.branches, w.Branches) && s.Certain(folderMade, copyGone)
 }
+
+// mayGoOn is in a text that may go on where a command of it fails: a condition, a
+// negation, an alternative, a substitution.
+var mayGoOn = regexp.MustCompile("!|\\|\\||\\$\\(|`|[<>]\\(|\\b(if|while|until|case|trap|eval|command|function)\\b|\\(\\)|set \\+")
 
 // scratchFolder is a folder for temporary files, by its name: nothing hidden.
 var scratchFolder = regexp.MustCompile(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)

@@ -253,19 +253,25 @@ func (s *Shell) Touch(f Field, access string) {
 	if !known && access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
 	}
-	if access == collect.AccessDelete {
+	if access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Assumed...)
 	}
 	if access == collect.AccessWrite && known && strings.ContainsAny(text, "$`") && holdsCommand(text) {
 		s.Found.Fail("shell: a file is named like a command: %s", text)
 	}
+	if s.Found.Astray && access == collect.AccessWrite && !collect.HarmlessDevice(text) {
+		s.Found.Fail("shell: %s is written, and may lie behind a link that the line makes", text)
+	}
 	if len(s.Found.Links) > 0 && access == collect.AccessWrite {
 		if to := s.led(f); to != "" && to != f.Text {
+			if !s.Found.Inside(to) {
+				s.Found.Fail("shell: %s is written by way of a link that the line makes", to)
+			}
 			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
 		}
 	}
 	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
-	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
+	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known || access != collect.AccessRead && len(f.Assumed) > 0, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
 }
 
 // holdsCommand reports whether a name would run a command where a shell evaluates it.

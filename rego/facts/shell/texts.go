@@ -25,11 +25,30 @@ func (s *Shell) fileOrigin(f Field) origin {
 		clean = path.Dir(clean[:strings.IndexAny(clean+"*", "*?[{")] + "x")
 	}
 	x := s.Found
+	if x.Beside || s.putsInto(f.Text) {
+		return OriginAny
+	}
 	if !x.Project(clean, false) || collect.Classify(collect.JoinAny(s.Dirs[0], f.Text), collect.AccessRead) != "" || x.Overwrites(clean, true) ||
 		x.Version(collect.FileKey(clean)) != 0 || x.Scatters || x.Linked || x.Fetches != collect.FetchNone && x.Places {
 		return OriginAny
 	}
 	return OriginText
+}
+
+// putsInto reports whether the text at hand sends anything to a file, before or behind
+// where it stands: parts of a pipe run beside each other.
+func (s *Shell) putsInto(name string) bool {
+	for rest := s.Src; ; {
+		i := strings.IndexByte(rest, '>')
+		if i < 0 {
+			break
+		}
+		rest = rest[i+1:]
+		if strings.HasPrefix(strings.TrimLeft(rest, ">|& \t\"'./"), strings.TrimLeft(name, "./")) {
+			return true
+		}
+	}
+	return false
 }
 
 // filesOrigin is the weakest of several files, or what is read where there are none.

@@ -22,6 +22,7 @@ const (
 	differsInSplits   difference = 1 << iota // zsh does not split
 	differs                                  // zsh expands to other text
 	differsInElements                        // elements of an array may not be there
+	differsInArrays                          // and so for more than one array
 )
 
 // readings are the fields of a command's words, and those that zsh makes of
@@ -36,6 +37,9 @@ func (s *Shell) readings(words []*syntax.Word) (fields, zsh []Field) {
 		if found&differs != 0 {
 			s.Found.Fail("shell: elements that may not be there, in words that shells read differently")
 		}
+		if found&differsInArrays != 0 || s.decidedByElements(words, fields) {
+			s.Found.Fail("shell: what runs depends on elements of an array that may not be there")
+		}
 		other := s.quietly()
 		other.sparse, other.differs = true, nil
 		return fields, other.fields(words)
@@ -46,6 +50,16 @@ func (s *Shell) readings(words []*syntax.Word) (fields, zsh []Field) {
 	other := s.quietly()
 	other.zsh, other.differs = true, nil
 	return fields, other.fields(words)
+}
+
+// decidedByElements reports whether elements that may not be there name the program, or
+// become the parameters of the shell.
+func (s *Shell) decidedByElements(words []*syntax.Word, fields []Field) bool {
+	var first difference
+	probe := s.quietly()
+	probe.differs = &first
+	probe.fields(words[:1])
+	return first&differsInElements != 0 || len(fields) == 0 || fields[0].Text == "set"
 }
 
 func (s *Shell) runsOthers(program string) bool {
