@@ -85,6 +85,7 @@ ln -s /home/u/bin a; ln -s a b; cp evil.sh b/git
 ln -s /home/u/bin; cp evil.sh bin/git
 ln -st . /home/u/bin; cp evil.sh bin/git
 cp -s /home/u/bin b; cp evil.sh b/git
+[ -d src ] && cd src; ln -s /home/u/bin b; cp evil.sh b/git
 ! mkdir /tmp/backup && rm -rf /tmp/backup
 mkdir --help /tmp/b && rm -rf /tmp/b
 mkdir /tmp/b & rm -rf /tmp/b
