@@ -37,6 +37,10 @@ touch 'a[$(id)]'; for f in *; do echo $f; done`},
 			`rm -f "${OUT:-/tmp/x.log}"
 git ${SUB:-log} origin main
 git "${SUB:-log}" origin main
+V=${V:-log}; git $V origin main
+kubectl "${V:-get}" pods
+ssh "${H:-localhost}" ls
+psql -h "${H:-localhost}" -c "SELECT 1"
 curl -d @a.txt "https://${H:-localhost}/x"
 OUT=${OUT:-build}; cp a.txt "$OUT/api"
 echo x > "${OUT:-build}/a"
@@ -52,6 +56,8 @@ args=(status); [ -n "$X" ] && args=(push --force); git "${args[@]}"
 a=(rm); [ -n "$X" ] && a+=(-rf src); "${a[@]}"
 a=(); if [ -e nope ]; then a+=(echo); fi; if [ -e go.mod ]; then a+=(rm -rf src .git); fi; "${a[@]}"
 a=(); if [ -e nope ]; then a+=(log); fi; if [ -e go.mod ]; then a+=(push --force origin main); fi; git "${a[@]}"
+a=(); if [ -e x ]; then a+=(rm -rf src); fi; X=1 "${a[@]}"
+set -- log; a=(); [ -e x ] && a+=(-q); set -- "${a[@]}"; git "$@"
 a=(); b=(); if [ -e nope ]; then a+=(log); fi; if [ -e go.mod ]; then b+=(push --force origin main); fi; git "${a[@]}" "${b[@]}"`},
 		{"arguments of programs of the project",
 			`./scripts/report.sh --name "$NAME"
@@ -87,6 +93,10 @@ ln -st . /home/u/bin; cp evil.sh bin/git
 cp -s /home/u/bin b; cp evil.sh b/git
 [ -d src ] && cd src; ln -s /home/u/bin b; cp evil.sh b/git
 ! mkdir /tmp/backup && rm -rf /tmp/backup
+(! mkdir /tmp/b) && rm -rf /tmp/b
+set -e; true && mkdir /tmp/b && true; rm -rf /tmp/b
+mkdir -vp /tmp/b && rm -rf /tmp/b
+false | mkdir /tmp/b | true && rm -rf /tmp/b
 mkdir --help /tmp/b && rm -rf /tmp/b
 mkdir /tmp/b & rm -rf /tmp/b
 set -e; mkdir /tmp/b || true; rm -rf /tmp/b
