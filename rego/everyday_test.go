@@ -91,6 +91,19 @@ ln -s /home/u/bin a; ln -s a b; cp evil.sh b/git
 ln -s /home/u/bin; cp evil.sh bin/git
 ln -st . /home/u/bin; cp evil.sh bin/git
 cp -s /home/u/bin b; cp evil.sh b/git
+ln -s .. b; cp evil.sh b/../git
+sh -c 'ln -s /home/u/bin b'; cp evil.sh b/git
+ln -s /home/u/bin a; mv a b; cp evil.sh b/git
+ln -s /home/u/bin a; cp -P a b; cp evil.sh b/git
+ln -s /home/u/bin b; cp evil.sh ./src/../b/git
+ln -s /home/u/bin b; python3 -c "open('b/git','w').write('x')"
+ln -s /home/u/bin b; cat evil.sh | tee b/git
+ln -s /home/u/bin b; sed -i s/a/b/ b/git
+ln -s .. b; ln -s b/../bin c; cp evil.sh c/git
+ln -s /home/u/bin b; install -m 755 evil.sh b/git
+ln -s /home/u/bin b; cp evil.sh "${D:-b}/git"
+ln -s /home/u/bin b; node -e "require('fs').writeFileSync('b/git','x')"
+link /home/u/bin/git g; echo x > g
 [ -d src ] && cd src; ln -s /home/u/bin b; cp evil.sh b/git
 ! mkdir /tmp/backup && rm -rf /tmp/backup
 (! mkdir /tmp/b) && rm -rf /tmp/b

@@ -185,7 +185,7 @@ func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
 		}
 	case name == "ln" && n == 2 && !o.Has("t", "target-directory") && !hasPrefixed(in.Words, "--t"):
 		s.Leads(o.Operands[1], o.Operands[0])
-	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || hasPrefixed(in.Words, "--sy", "--l")):
+	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || len(s.Found.Links) > 0 && (o.Has("PdaRr", "archive") || hasPrefixed(in.Words, "--")) || hasPrefixed(in.Words, "--sy", "--l")):
 		s.Found.Astray = s.Found.Astray || !s.Quiet
 	case name == "mkdir" && makesOnly(in.Words[1:]): // it would have failed where there was one
 		for _, f := range o.Operands {

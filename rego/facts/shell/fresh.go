@@ -111,7 +111,7 @@ func (s *Shell) Leads(link, to Field) {
 	}
 	at, ok := s.FileAt(link)
 	text, known := s.Found.ExpandTilde(to.Text, false)
-	if !ok || !to.Sure() || !link.Sure() || !known || to.Glob || len(s.Dirs) != 1 || !path.IsAbs(text) && strings.Contains(strings.TrimSuffix(link.Text, "/"), "/") {
+	if !ok || !to.Sure() || !link.Sure() || !known || to.Glob || len(s.Dirs) != 1 || len(s.Found.Links) > 0 && strings.Contains(text, "..") || !path.IsAbs(text) && strings.Contains(strings.TrimSuffix(link.Text, "/"), "/") {
 		s.Found.Astray = true
 		return
 	}

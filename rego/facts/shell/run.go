@@ -259,7 +259,7 @@ func (s *Shell) Touch(f Field, access string) {
 	if access == collect.AccessWrite && known && strings.ContainsAny(text, "$`") && holdsCommand(text) {
 		s.Found.Fail("shell: a file is named like a command: %s", text)
 	}
-	if s.Found.Astray && access == collect.AccessWrite && !collect.HarmlessDevice(text) {
+	if (s.Found.Astray || len(s.Found.Links) > 0 && strings.Contains(f.Text, "..")) && access == collect.AccessWrite && !collect.HarmlessDevice(text) {
 		s.Found.Fail("shell: %s is written, and may lie behind a link that the line makes", text)
 	}
 	if len(s.Found.Links) > 0 && access == collect.AccessWrite {
