@@ -37,86 +37,87 @@ func (f fixture) fill() {
 	})
 }
 
-func testScans(t *testing.T, open Open) {
-	each(t, open, []one{
-		{"pairs come in the order of their keys' bytes", func(t *testing.T, f fixture) {
-			f.fill()
-			f.view(func(tx store.Tx) error {
-				wantPairs(t, tx, "", "", "a=a", "b=b", "b/1=b/1", "b/10=b/10", "b/2=b/2", "b0=b0", "d=d", "\xff=\xff", "\xff\xff=\xff\xff")
-				wantPairs(t, tx, "b/", "", "b/1=b/1", "b/10=b/10", "b/2=b/2")
-				wantPairs(t, tx, "b/", "b/10", "b/10=b/10", "b/2=b/2")
-				wantPairs(t, tx, "b/", "b/11", "b/2=b/2")
-				wantPairs(t, tx, "b/", "a", "b/1=b/1", "b/10=b/10", "b/2=b/2")
-				wantPairs(t, tx, "b/", "c")
-				wantPairs(t, tx, "c", "")
-				wantPairs(t, tx, "\xff", "", "\xff=\xff", "\xff\xff=\xff\xff")
-				return nil
-			})
-		}},
-		{"a transaction's own writes stand in their place", func(t *testing.T, f fixture) {
-			f.fill()
-			f.update(func(tx store.Tx) error {
-				err := errors.Join(tx.Set("b/0", []byte("new")), tx.Set("b/10", []byte("changed")), tx.Delete("b/1"),
-					tx.Set("b/3", []byte("new")), tx.Set("b/4", nil), tx.Delete("b/4"), tx.Set("c", []byte("new")), tx.Delete("a"))
-				wantPairs(t, tx, "b/", "", "b/0=new", "b/10=changed", "b/2=b/2", "b/3=new")
-				wantPairs(t, tx, "b/", "b/10", "b/10=changed", "b/2=b/2", "b/3=new")
-				wantPairs(t, tx, "", "b0", "b0=b0", "c=new", "d=d", "\xff=\xff", "\xff\xff=\xff\xff")
-				wantPairs(t, tx, "a", "")
-				return err
-			})
-			f.view(func(tx store.Tx) error {
-				wantPairs(t, tx, "b/", "", "b/0=new", "b/10=changed", "b/2=b/2", "b/3=new")
-				return nil
-			})
-		}},
-		{"a scan may be left early, and begun again", func(t *testing.T, f fixture) {
-			f.fill()
-			f.update(func(tx store.Tx) error {
-				for range 3 {
-					for p, err := range tx.Scan("b", "") {
-						if p.Key != "b" || err != nil {
-							t.Errorf("the first is %q, %v", p.Key, err)
-						}
-						break
-					}
-				}
-				return nil
-			})
-		}},
-		{"what a scan yields may be deleted as it goes", func(t *testing.T, f fixture) {
-			f.fill()
-			f.update(func(tx store.Tx) error {
-				var seen []string
+func testScans(t *testing.T, open Open) { each(t, open, scans) }
+
+// scans are what must hold of reading a range of keys.
+var scans = []one{
+	{"pairs come in the order of their keys' bytes", func(t *testing.T, f fixture) {
+		f.fill()
+		f.view(func(tx store.Tx) error {
+			wantPairs(t, tx, "", "", "a=a", "b=b", "b/1=b/1", "b/10=b/10", "b/2=b/2", "b0=b0", "d=d", "\xff=\xff", "\xff\xff=\xff\xff")
+			wantPairs(t, tx, "b/", "", "b/1=b/1", "b/10=b/10", "b/2=b/2")
+			wantPairs(t, tx, "b/", "b/10", "b/10=b/10", "b/2=b/2")
+			wantPairs(t, tx, "b/", "b/11", "b/2=b/2")
+			wantPairs(t, tx, "b/", "a", "b/1=b/1", "b/10=b/10", "b/2=b/2")
+			wantPairs(t, tx, "b/", "c")
+			wantPairs(t, tx, "c", "")
+			wantPairs(t, tx, "\xff", "", "\xff=\xff", "\xff\xff=\xff\xff")
+			return nil
+		})
+	}},
+	{"a transaction's own writes stand in their place", func(t *testing.T, f fixture) {
+		f.fill()
+		f.update(func(tx store.Tx) error {
+			err := errors.Join(tx.Set("b/0", []byte("new")), tx.Set("b/10", []byte("changed")), tx.Delete("b/1"),
+				tx.Set("b/3", []byte("new")), tx.Set("b/4", nil), tx.Delete("b/4"), tx.Set("c", []byte("new")), tx.Delete("a"))
+			wantPairs(t, tx, "b/", "", "b/0=new", "b/10=changed", "b/2=b/2", "b/3=new")
+			wantPairs(t, tx, "b/", "b/10", "b/10=changed", "b/2=b/2", "b/3=new")
+			wantPairs(t, tx, "", "b0", "b0=b0", "c=new", "d=d", "\xff=\xff", "\xff\xff=\xff\xff")
+			wantPairs(t, tx, "a", "")
+			return err
+		})
+		f.view(func(tx store.Tx) error {
+			wantPairs(t, tx, "b/", "", "b/0=new", "b/10=changed", "b/2=b/2", "b/3=new")
+			return nil
+		})
+	}},
+	{"a scan may be left early, and begun again", func(t *testing.T, f fixture) {
+		f.fill()
+		f.update(func(tx store.Tx) error {
+			for range 3 {
 				for p, err := range tx.Scan("b", "") {
-					if err != nil {
-						return err
+					if p.Key != "b" || err != nil {
+						t.Errorf("the first is %q, %v", p.Key, err)
 					}
-					seen = append(seen, p.Key)
-					if err := tx.Delete(p.Key); err != nil {
-						return err
-					}
+					break
 				}
-				if want := []string{"b", "b/1", "b/10", "b/2", "b0"}; !slices.Equal(seen, want) {
-					t.Errorf("saw %q, want %q", seen, want)
+			}
+			return nil
+		})
+	}},
+	{"what a scan yields may be deleted as it goes", func(t *testing.T, f fixture) {
+		f.fill()
+		f.update(func(tx store.Tx) error {
+			var seen []string
+			for p, err := range tx.Scan("b", "") {
+				if err != nil {
+					return err
 				}
-				wantPairs(t, tx, "b", "")
-				return nil
-			})
-		}},
-		{"scans may be nested", func(t *testing.T, f fixture) {
-			f.fill()
-			f.update(func(tx store.Tx) error {
-				n := 0
+				seen = append(seen, p.Key)
+				if err := tx.Delete(p.Key); err != nil {
+					return err
+				}
+			}
+			if want := []string{"b", "b/1", "b/10", "b/2", "b0"}; !slices.Equal(seen, want) {
+				t.Errorf("saw %q, want %q", seen, want)
+			}
+			wantPairs(t, tx, "b", "")
+			return nil
+		})
+	}},
+	{"scans may be nested", func(t *testing.T, f fixture) {
+		f.fill()
+		f.update(func(tx store.Tx) error {
+			n := 0
+			for range tx.Scan("b/", "") {
 				for range tx.Scan("b/", "") {
-					for range tx.Scan("b/", "") {
-						n++
-					}
+					n++
 				}
-				if n != 9 {
-					t.Errorf("%d pairs of pairs, want 9", n)
-				}
-				return nil
-			})
-		}},
-	})
+			}
+			if n != 9 {
+				t.Errorf("%d pairs of pairs, want 9", n)
+			}
+			return nil
+		})
+	}},
 }

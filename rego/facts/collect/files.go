@@ -169,3 +169,9 @@ func (x *Findings) makes(at []string) bool {
 		return !x.Project(p, false) && !slices.ContainsFunc(x.Made, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") })
 	})
 }
+
+// LeadsOut reports whether a path is not relative to the folder at hand.
+func LeadsOut(p string) bool {
+	p = path.Clean(p)
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || p == ".." || strings.HasPrefix(p, "../")
+}

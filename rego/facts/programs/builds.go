@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/shell"
-	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // makeCommand is make: what its words set may be what the rules run.
@@ -29,7 +29,7 @@ func makeCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		case "MAKEFLAGS", "GNUMAKEFLAGS", ".SHELLFLAGS", "MFLAGS":
 			c.Unresolved = append(c.Unresolved, Shorten(w.Text))
 		}
-		if wordlist.Has(shell.CodeVariables, name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
+		if environ.HoldsCode(name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
 			s.CodeText(shell.Field{Text: value, Dynamic: w.Dynamic}, shell.Invocation{Via: []string{"make " + name}})
 		}
 	}

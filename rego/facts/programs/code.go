@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -352,5 +353,5 @@ func unquoteCode(s string) string {
 	if len(s) < 2 {
 		return s
 	}
-	return shell.AnsiC(s[1 : len(s)-1])
+	return grammar.AnsiC(s[1 : len(s)-1])
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -36,7 +37,7 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 	}
 	out = append(out, s.RunningNames(in)...)
 	for _, a := range s.Overlaid(s.Env, in.Assigns...) {
-		if shell.Steers(a) && (program == "" || len(shell.Loads(program, a)) > 0 || slices.Contains(shell.Texts(in.Assigns), a.Text)) {
+		if a.Steers() && (program == "" || len(environ.Loads(program, a.Text)) > 0 || slices.Contains(shell.Texts(in.Assigns), a.Text)) {
 			out = append(append(out, pathDynamics(a)...), a.Assumed...)
 		}
 	}
@@ -73,7 +74,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case wordlist.Has(operands.TextPrograms, name):
 		return !slices.ContainsFunc(in.Words, func(f shell.Field) bool { return f.Text == "-v" })
 	case wordlist.Has("export declare local readonly typeset", name):
-		return shell.IsAssignment(w) && (!shell.Steers(w) || len(pathDynamics(w)) == 0)
+		return shell.IsAssignment(w) && (!w.Steers() || len(pathDynamics(w)) == 0)
 	case s.Here(w).Known():
 		return true
 	case w.Origin >= shell.OriginValue && name != "cd" && name != "pushd":

@@ -377,7 +377,7 @@ func gitStrategy(s *shell.Shell, verb string, words []shell.Field, c *holdgate.C
 // session's folder.
 func leadsAway(s *shell.Shell, f shell.Field) bool {
 	f.Text = strings.TrimPrefix(f.Text, "file://")
-	return shell.LeadsOut(f.Text) && !s.Stays(f)
+	return collect.LeadsOut(f.Text) && !s.Stays(f)
 }
 
 // gitPrograms follows the programs that a transfer starts.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -134,7 +135,7 @@ func makeRules(text string) (targets map[string]makeTarget, first string, ok boo
 			continue
 		}
 		if m := makeVariable.FindStringSubmatch(line); m != nil {
-			if _, twice := variables[m[1]]; twice || makeOwn.MatchString(m[1]) || wordlist.Has(shell.CodeVariables, m[1]) {
+			if _, twice := variables[m[1]]; twice || makeOwn.MatchString(m[1]) || environ.HoldsCode(m[1]) {
 				return nil, "", false
 			}
 			variables[m[1]], current = m[2], nil

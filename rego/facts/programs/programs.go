@@ -145,7 +145,7 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 			s.Besides(files[0].Text, end)
 		}
 	}
-	if n := len(files); (p.Use == operands.UseCopy || p.Use == operands.UseMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].Text) && shell.LeadsOut(files[0].Text) && !shell.LeadsOut(files[1].Text) {
+	if n := len(files); (p.Use == operands.UseCopy || p.Use == operands.UseMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].Text) && collect.LeadsOut(files[0].Text) && !collect.LeadsOut(files[1].Text) {
 		use(s, in, files[1], collect.AccessDelete) // what was in it is in no history
 	}
 	if p.Use == operands.UseMove && len(files) == 2 && files[0].Within && files[1].Within {

@@ -107,7 +107,7 @@ func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, b
 	r.First = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
 	f := s.Here(shell.Field{Text: text, Dynamic: hereParts(text)})
 	p, known := s.Found.ExpandTilde(f.Text, s.Remote)
-	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !shell.LeadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
+	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !collect.LeadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
 		p, r.Below = path.Clean(dir), true // each of the files that the pattern names
 	}
 	switch {
@@ -122,7 +122,7 @@ func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, b
 		r.Away = !s.Found.Project(r.Clean[0], false)
 		return r, !s.Remote
 	case s.Remote || s.Lost && len(s.Dirs) == 0 && !s.Found.Left:
-		return r, !shell.LeadsOut(p)
+		return r, !collect.LeadsOut(p)
 	}
 	door := !strings.Contains(p, "/") // found by its name in the folder at hand
 	dirs := s.Dirs
@@ -178,7 +178,7 @@ func madeOf(s *shell.Shell, c holdgate.Command) string {
 		case tree && i > 2:
 			return w
 		case shown(s, w):
-		case shell.LeadsOut(w) || moduleOfGo.MatchString(w):
+		case collect.LeadsOut(w) || moduleOfGo.MatchString(w):
 			return ""
 		}
 	}

@@ -90,7 +90,7 @@ func stray(s *shell.Shell, w shell.Field, text string) {
 func astray(s *shell.Shell, f shell.Field) bool {
 	clean := path.Clean(f.Text)
 	switch {
-	case !shell.LeadsOut(f.Text) || s.Stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), collect.HarmlessDevice(clean):
+	case !collect.LeadsOut(f.Text) || s.Stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), collect.HarmlessDevice(clean):
 		return false
 	case strings.HasPrefix(clean, "/"):
 		home := s.Found.Opts.Home

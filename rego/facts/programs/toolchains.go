@@ -39,7 +39,7 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		s.Found.Tick()
 		text := w[i].Text
 		if t.properties && strings.HasPrefix(text, "-D") {
-			if _, value, _ := strings.Cut(text, "="); shell.LeadsOut(value) {
+			if _, value, _ := strings.Cut(text, "="); collect.LeadsOut(value) {
 				c.Unbound = append(c.Unbound, loadedFiles(value)...)
 			}
 		}
@@ -83,7 +83,7 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 			use(s, in, f, collect.AccessWrite)
 		case wordlist.Has("npx bunx pnpx", in.Name()) || wordlist.Has("pnpm npm yarn", in.Name()) && slices.ContainsFunc(w, func(f shell.Field) bool { return f.Text == "exec" }): // a command of its own
 		case !t.tests && plainResult.MatchString(f.Text):
-		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.Text)) && shell.LeadsOut(f.Text):
+		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.Text)) && collect.LeadsOut(f.Text):
 			file, _, _ := strings.Cut(f.Text, "::")
 			c.Unbound = append(c.Unbound, file)
 		}
@@ -229,7 +229,7 @@ func moduleArguments(s *shell.Shell, module string, in shell.Invocation, c *hold
 		}
 	default:
 		for _, w := range rest.Words[1:] {
-			if shell.LeadsOut(w.Text) && strings.HasSuffix(w.Text, ".py") {
+			if collect.LeadsOut(w.Text) && strings.HasSuffix(w.Text, ".py") {
 				c.Unbound = append(c.Unbound, w.Text)
 			}
 		}

@@ -191,7 +191,7 @@ func compiled(s *shell.Shell, sources []string) ([]string, bool) {
 		switch {
 		case known:
 			out = append(out, suspects(s, languageIn("", source), text, suspect.Options{})...)
-		case shell.LeadsOut(source), s.Remote, extensions[path.Ext(source)] == "":
+		case collect.LeadsOut(source), s.Remote, extensions[path.Ext(source)] == "":
 			return nil, false
 		case len(s.Dirs) == 0 || !s.Found.Project(collect.JoinAny(s.Dirs[0], source), false) || s.Found.Overwrites(collect.JoinAny(s.Dirs[0], source), false):
 			return nil, false

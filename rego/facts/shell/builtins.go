@@ -1,12 +1,12 @@
 package shell
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -111,80 +111,6 @@ func sourceFile(s *Shell, in Invocation) bool {
 	return true
 }
 
-// changeDir moves the shell. Where cd fails, it stays where it was.
-func changeDir(s *Shell, in Invocation) bool {
-	s.Emit(in)
-	s.failed = append(s.failed, s.state())
-	o := ParseOptions(in.Words[1:], "", "")
-	switch {
-	case len(o.Operands) > 0:
-		s.MoveTo(o.Operands[0])
-	default:
-		s.MoveTo(Field{Text: "~"})
-	}
-	return true
-}
-
-func loseDir(s *Shell, in Invocation) bool {
-	s.Emit(in)
-	s.Lose()
-	return true
-}
-
-// Lose makes the folder unknown.
-func (s *Shell) Lose() { s.Dirs, s.Lost = nil, true }
-
-// MoveTo sets the folder.
-func (s *Shell) MoveTo(f Field) {
-	defer func() {
-		s.Found.Left = s.Found.Left || slices.ContainsFunc(s.Dirs, func(d string) bool { return !s.Found.Project(path.Join(d, "x"), true) })
-	}()
-	f = s.Here(f)
-	if s.BesideScript(f) {
-		s.besideScript(s.place(f.Text))
-		return
-	}
-	dir, known := s.Found.ExpandTilde(f.Text, s.Remote)
-	home := dir == "~" || strings.HasPrefix(dir, "~/")
-	if !f.Known() || f.Glob || !known && (!home || s.Remote) || dir == "-" || dir == "" {
-		s.Lose()
-		return
-	}
-	switch {
-	case !known:
-		s.Dirs, s.Lost = []string{collect.JoinDir("~", strings.TrimPrefix(dir, "~"))}, false
-		return
-	case path.IsAbs(dir):
-		s.Dirs, s.Lost = []string{path.Clean(dir)}, false
-		return
-	}
-	var to []string
-	for _, d := range s.Dirs {
-		to = append(to, collect.JoinDir(d, dir))
-	}
-	s.Dirs = to
-}
-
-// BesideScript reports whether a word names the folder that a script lies in, or one that
-// is seen from there, in a text that may be meant for a script.
-func (s *Shell) BesideScript(f Field) bool {
-	return !f.Known() && !f.Bare && s.script == "" && len(s.calling) == 0 && !s.Remote && len(s.Dirs) > 0 && s.place(f.Text) != ""
-}
-
-// besideScript moves the shell to where a script would lie, for a text that is none: a
-// line. The likeliest is that it was meant for a file of the project; in truth the shell
-// goes from where it is, or from where the shell's own program lies.
-func (s *Shell) besideScript(at string) {
-	start, inside := s.Dirs[0], path.Clean(at)
-	for strings.HasPrefix(inside, "../") {
-		inside = inside[len("../"):]
-	}
-	if inside == ".." {
-		inside = "."
-	}
-	s.Dirs = wordlist.Unique([]string{collect.JoinDir(start, inside), collect.JoinDir(start, at), path.Join("/bin", at)})
-}
-
 func alias(s *Shell, in Invocation) bool {
 	for _, w := range in.Words[1:] {
 		if len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsAny(w.Text, "gs") || !w.Known() {
@@ -198,59 +124,6 @@ func alias(s *Shell, in Invocation) bool {
 			if _, err := s.Parse(text); err != nil || strings.ContainsAny(text, "#") || strings.Contains(text, "<<") {
 				s.Found.Fail("shell: an alias that is no command by itself: %s", name)
 			}
-		}
-	}
-	return false
-}
-
-func trap(s *Shell, in Invocation) bool {
-	if len(in.Words) > 2 && len(in.Words[1].Text) > 1 && in.Words[1].Text[0] == '-' && strings.Trim(in.Words[1].Text, "-lpP") != "" {
-		s.Found.Fail("shell: a trap whose command begins like an option: %s", in.Words[1].Text)
-	}
-	o := ParseOptions(in.Words[1:], "", "")
-	if len(o.Operands) > 1 && o.Operands[0].Text != "-" && o.Operands[0].Text != "" {
-		t := o.Operands[0]
-		s.Found.Beside = true
-		s.traps = append(slices.Clip(s.traps), t)
-		s.springs(t)
-	}
-	return false
-}
-
-// springs walks a trap's text as it would run now.
-func (s *Shell) springs(t Field) {
-	sub := s.Sub("trap")
-	sub.traps = nil
-	if !t.Known() && t.Origin >= OriginAtom && !t.Runs { // numbers, which are read again as the variables that they are of
-		t.Dynamic = nil
-	}
-	sub.made(t.Text, Dynamics([]Field{t}))
-}
-
-// trapsChange walks the traps again that a variable changes which has just
-// been assigned.
-func (s *Shell) trapsChange(name string) {
-	if s.Quiet {
-		return
-	}
-	for _, t := range s.traps {
-		if s.hangsOn(t.Text, name, 0) {
-			s.springs(t)
-		}
-	}
-}
-
-// hangsOn reports whether a text, or a function that it may call, holds a
-// name.
-func (s *Shell) hangsOn(text, name string, depth int) bool {
-	if strings.Contains(text, name) || depth > 2 {
-		return true
-	}
-	for called, f := range s.funcs {
-		s.Found.Tick()
-		from, to := int(f.body.Pos().Offset()), int(f.body.End().Offset())
-		if strings.Contains(text, called) && to <= len(f.src) && s.hangsOn(f.src[from:to], name, depth+1) {
-			return true
 		}
 	}
 	return false
@@ -428,7 +301,7 @@ func shellProgram(s *Shell, in Invocation) bool {
 		sub.made(code.Text, Dynamics([]Field{*code}))
 		starts := func(a Field) bool {
 			name, _, _ := strings.Cut(a.Text, "=")
-			return wordlist.Has(fileVariables, name) && len(Loads(in.Name(), a)) > 0
+			return environ.NamesFiles(name) && len(environ.Loads(in.Name(), a.Text)) > 0
 		}
 		if len(in.Unbound) > 0 || slices.ContainsFunc(s.Overlaid(s.Env, in.Assigns...), starts) {
 			s.Emit(in)

@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -39,7 +40,7 @@ func (s *Shell) byDefault(p *syntax.ParamExp) (string, bool) {
 	name := p.Param.Value
 	_, assigned := s.Vars[name]
 	positional := len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.params == nil && s.args == nil && len(s.calling) == 0
-	if !positional && (assigned || !grammar.IsVariable(name) || wordlist.Has(setElsewhere+" "+CodeVariables+" "+linkVariables+" "+fileVariables+" "+optionVariables, name) || secretVariable.MatchString(name)) {
+	if !positional && (assigned || !grammar.IsVariable(name) || wordlist.Has(setElsewhere, name) || environ.Steers(name) || secretVariable.MatchString(name)) {
 		return "", false
 	}
 	if p.Exp.Word == nil {

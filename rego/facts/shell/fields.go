@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
-	"github.com/holdgate/holdgate/rego/facts/wordlist"
+	"github.com/holdgate/holdgate/rego/facts/environ"
 )
 
-// Steers reports whether an assignment changes what commands run.
-func Steers(a Field) bool {
-	name, _, _ := strings.Cut(a.Text, "=")
-	return name == "PATH" || name == "IFS" || wordlist.Has(CodeVariables, name) || wordlist.Has(linkVariables, name) || wordlist.Has(fileVariables, name) || wordlist.Has(optionVariables, name)
+// Steers reports whether an assignment can change what programs run.
+func (f Field) Steers() bool {
+	name, _, _ := strings.Cut(f.Text, "=")
+	return environ.Steers(name)
 }
 
 // Here turns a word that begins with the folder at hand, as the shell would
@@ -82,10 +82,4 @@ func (s *Shell) Stays(f Field) bool {
 	}
 	outside := func(dir string) bool { return !s.Found.Inside(collect.JoinDir(dir, text)) }
 	return len(s.Dirs) > 0 && !slices.ContainsFunc(s.Dirs, outside)
-}
-
-// LeadsOut reports whether a path is not relative to the folder at hand.
-func LeadsOut(p string) bool {
-	p = path.Clean(p)
-	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || p == ".." || strings.HasPrefix(p, "../")
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/environ"
+	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -181,7 +183,7 @@ func (s *Shell) Emit(in Invocation) {
 	env := s.Overlaid(s.Env, in.Assigns...)
 	c.Env = variables(env)
 	for _, a := range env {
-		c.Unbound = append(slices.Clip(c.Unbound), Loads(c.Program, a)...)
+		c.Unbound = append(slices.Clip(c.Unbound), environ.Loads(c.Program, a.Text)...)
 	}
 	for _, w := range in.Words {
 		if w.Stdin {
@@ -321,10 +323,10 @@ func (s *Shell) output(st *syntax.Stmt) Stream {
 		return s.temporary(args)
 	case "printf":
 		if len(args) == 1 && !strings.ContainsAny(args[0].Text, `%`) {
-			return Stream{Kind: "pipe", Text: AnsiC(args[0].Text), Known: true}
+			return Stream{Kind: "pipe", Text: grammar.AnsiC(args[0].Text), Known: true}
 		}
 		if len(args) > 1 && slices.Contains([]string{"%s", `%s\n`, "%s ", `%s\0`, "%b", `%b\n`}, args[0].Text) {
-			sep := AnsiC(args[0].Text[2:])
+			sep := grammar.AnsiC(args[0].Text[2:])
 			return Stream{Kind: "pipe", Text: Join(args[1:], sep) + sep, Known: !strings.Contains(Join(args[1:], ""), `\`)}
 		}
 	}
@@ -399,7 +401,7 @@ func echo(args []Field) Stream {
 	}
 	text := Join(args, " ")
 	if escapes {
-		text = AnsiC(text)
+		text = grammar.AnsiC(text)
 	}
 	// Some shells read the escapes in any case.
 	return Stream{Kind: "pipe", Text: text + "\n", Known: escapes || !strings.Contains(text, `\`)}
