@@ -28,55 +28,30 @@ func Trusted(c config.Config, o Options) []string {
 }
 
 func trustedPaths(c config.Config, o Options) []trusted {
-	p := c.Policy
-	list := []trusted{
-		{"policy.path", p.Path}, {"policy.opa_config", p.OPAConfig}, {"policy.bundle.key", p.Bundle.Key},
-		{"the configuration", c.File}, {"the program", o.Program},
-		{"upstream_proxy.credentials_file", c.UpstreamProxy.CredentialsFile},
-		{"listen.approvers_tls.cert", c.Listen.ApproversTLS.Cert}, {"listen.approvers_tls.key", c.Listen.ApproversTLS.Key},
-		{"oidc.client_secret_file", c.OIDC.ClientSecretFile},
-		{"kubernetes.ca_file", c.Kubernetes.CAFile}, {"kubernetes.token_file", c.Kubernetes.TokenFile},
-	}
-	if !strings.Contains(c.Kubernetes.Keys, "://") {
-		list = append(list, trusted{"kubernetes.keys", c.Kubernetes.Keys}) // who can write there is whichever agent they say
-	}
-	for _, file := range c.TLS.CAFiles {
-		list = append(list, trusted{"tls.ca_files", file})
-	}
-	for name, plugin := range c.Plugins {
-		if len(plugin.Command) > 0 {
-			list = append(list, trusted{"plugins." + name + ".command", plugin.Command[0]})
-		}
-	}
-	for name, k := range c.Credentials {
-		list = append(list, trusted{"credentials." + name + ".file", k.File})
-		if len(k.Command) > 0 && filepath.IsAbs(k.Command[0]) {
-			list = append(list, trusted{"credentials." + name + ".command", k.Command[0]})
-		}
-	}
-	for name, m := range c.MCP {
-		if len(m.Command) > 0 && filepath.IsAbs(m.Command[0]) {
-			list = append(list, trusted{"mcp." + name + ".command", m.Command[0]})
+	list := []trusted{{"the configuration", c.File}, {"the program", o.Program}}
+	for _, f := range c.Files() {
+		if f.Decides {
+			list = append(list, trusted{f.Key, f.Path})
 		}
 	}
 	return list
 }
 
-// Masked are files that no agent may see: keys that Holdgate holds for agents.
+// Masked are files and folders that no agent may see: what Holdgate holds for agents,
+// and what shows who it is.
 func Masked(c config.Config) []string {
-	var files []string
-	for _, k := range c.Credentials {
-		if k.File != "" {
-			files = append(files, k.File)
+	var paths []string
+	for _, f := range c.Files() {
+		if !f.Secret || f.Path == "" {
+			continue
 		}
-	}
-	for _, file := range []string{c.Kubernetes.TokenFile, c.UpstreamProxy.CredentialsFile, c.Listen.ApproversTLS.Key, c.OIDC.ClientSecretFile} {
-		if file != "" {
-			files = append(files, file)
+		if _, err := os.Stat(f.Path); f.Setting && errors.Is(err, os.ErrNotExist) {
+			continue // a plugin may call so what it makes itself
 		}
+		paths = append(paths, f.Path)
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // checkWritable refuses to rest decisions on what an agent can write that can write

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/user"
 	"path/filepath"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -52,12 +51,12 @@ func Load(f Flags, env func(string) string) (Config, error) {
 	if err := c.addNamed(f); err != nil {
 		return Config{}, err
 	}
-	for _, p := range c.paths() {
-		if *p == "" {
+	for _, f := range c.files() {
+		if f.Path == "" {
 			continue
 		}
-		if *p, err = filepath.Abs(*p); err != nil {
-			return Config{}, fmt.Errorf("making %s absolute: %w", *p, err)
+		if *f.at, err = filepath.Abs(f.Path); err != nil {
+			return Config{}, fmt.Errorf("making %s absolute: %w", f.Path, err)
 		}
 	}
 	return c, located(c.File, file, c.Validate())
@@ -103,31 +102,12 @@ func (c *Config) readFile(flags Flags, env func(string) string) (*yaml.Node, err
 	sum := sha256.Sum256(text)
 	c.File, c.Digest = path, hex.EncodeToString(sum[:])
 	dir := filepath.Dir(path)
-	for _, p := range c.paths() {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(dir, *p)
+	for _, f := range c.files() {
+		if f.Path != "" && !filepath.IsAbs(f.Path) {
+			*f.at = filepath.Join(dir, f.Path)
 		}
 	}
 	return node, nil
-}
-
-// paths are the keys that name files and folders.
-func (c *Config) paths() []*string {
-	all := []*string{&c.StateDir, &c.Policy.Path, &c.Policy.Bundle.Key, &c.Policy.OPAConfig, &c.Audit.Checkpoints.File,
-		&c.Listen.AgentsSocket, &c.Listen.ApproversTLS.Cert, &c.Listen.ApproversTLS.Key, &c.Kubernetes.TokenFile, &c.Kubernetes.CAFile, &c.UpstreamProxy.CredentialsFile,
-		&c.OIDC.ClientSecretFile, &c.Store.Postgres.URLFile, &c.Store.Postgres.PasswordFile}
-	if !strings.Contains(c.Kubernetes.Keys, "://") {
-		all = append(all, &c.Kubernetes.Keys)
-	}
-	for _, k := range c.Credentials {
-		if k != nil {
-			all = append(all, &k.File)
-		}
-	}
-	for i := range c.TLS.CAFiles {
-		all = append(all, &c.TLS.CAFiles[i])
-	}
-	return all
 }
 
 // first returns the first that is not empty.

@@ -106,7 +106,7 @@ func (r *agent) spec(door uint16) (confine.Spec, error) {
 	s := confine.Spec{
 		Kind: r.Confinement, Self: args, Dir: r.o.Dir, Temp: temp, Door: door, Loopback: loopbackPorts(r.Config),
 		Terminal: term.IsTerminal(int(r.Stdin.Fd())) && term.IsTerminal(int(r.Stdout.Fd())),
-		Mask:     append([]string{r.Config.StateDir}, app.Masked(r.Config)...),
+		Mask:     app.Masked(r.Config),
 		ReadOnly: app.Trusted(r.Config, r.o),
 		Keep:     append([]string{r.trust.Dir}, programFolder(r.Program)...),
 	}
