@@ -45,7 +45,7 @@ func TestHangingProviderKeepsNobodyFromGroups(t *testing.T) {
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{}; <-end }))
 	defer hangs.Close()
 	defer close(end)
-	s := &Session{p: New(Config{Issuer: hangs.URL}), token: &oauth2.Token{}, reading: make(chan struct{}, 1), groups: []string{"sre"}}
+	s := &SignIn{p: New(Config{Issuer: hangs.URL}), token: &oauth2.Token{}, reading: make(chan struct{}, 1), groups: []string{"sre"}}
 	ctx, stop := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() { _, err := s.Read(ctx); first <- err }()

@@ -1,7 +1,7 @@
 // Package login signs people in at an OpenID Connect provider: by the authorization code
 // flow, with PKCE, state and nonce. What it knows of somebody is a name and groups.
 //
-// A [Session] is one sign-in. Its groups can be read again ([Session.Read]): by its
+// A [SignIn] is one person's. Its groups can be read again ([SignIn.Read]): by its
 // refresh token, where the provider gave one, and at the provider's userinfo endpoint.
 // Where the provider says that it is over, it is ([ErrEnded]). Tokens of the provider
 // stay in memory.
@@ -149,7 +149,7 @@ func (p *Provider) dropOldest() {
 
 // Finish signs in who comes back from the provider with the answer, in the browser that
 // had the state. It returns where they wanted to go.
-func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) (_ *Session, path string, err error) {
+func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) (_ *SignIn, path string, err error) {
 	p.mu.Lock()
 	b, known := p.begun[answer.Get("state")]
 	delete(p.begun, answer.Get("state"))
@@ -177,7 +177,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) 
 	if err != nil {
 		return nil, b.path, fmt.Errorf("trading the code at the provider: %w", err)
 	}
-	s := &Session{p: p, token: token, reading: make(chan struct{}, 1)}
+	s := &SignIn{p: p, token: token, reading: make(chan struct{}, 1)}
 	claims, err := s.idClaims(ctx, found, token, b.nonce)
 	if err != nil {
 		return nil, b.path, err
@@ -196,8 +196,8 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) 
 	return s, b.path, nil
 }
 
-// A Session is one person's sign-in. It is safe for concurrent use.
-type Session struct {
+// A SignIn is one person's. It is safe for concurrent use.
+type SignIn struct {
 	p    *Provider
 	name string
 
@@ -210,10 +210,10 @@ type Session struct {
 }
 
 // Name is the person's, as the provider says it.
-func (s *Session) Name() string { return s.name }
+func (s *SignIn) Name() string { return s.name }
 
 // Groups are those of the last reading. It never waits for the provider.
-func (s *Session) Groups() []string {
+func (s *SignIn) Groups() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.groups)
@@ -222,7 +222,7 @@ func (s *Session) Groups() []string {
 // Read reads the person's groups again. The error is [ErrEnded] where the provider says
 // that the sign-in is over, and another one where it could not be asked. One reading
 // waits for another, for as long as its context lasts.
-func (s *Session) Read(ctx context.Context) ([]string, error) {
+func (s *SignIn) Read(ctx context.Context) ([]string, error) {
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
@@ -240,7 +240,7 @@ func (s *Session) Read(ctx context.Context) ([]string, error) {
 }
 
 // read asks the provider for the groups of now. The caller has s.reading.
-func (s *Session) read(ctx context.Context) ([]string, error) {
+func (s *SignIn) read(ctx context.Context) ([]string, error) {
 	found, err := s.p.discover(ctx)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (s *Session) read(ctx context.Context) ([]string, error) {
 
 // idClaims are those of the ID token that came with a token, once it is verified; nil
 // where none came. The nonce must be in it where it is not empty.
-func (s *Session) idClaims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (map[string]any, error) {
+func (s *SignIn) idClaims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (map[string]any, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok || raw == "" {
 		return nil, nil //nolint:nilnil // a refresh need not bring one
@@ -302,7 +302,7 @@ func (s *Session) idClaims(ctx context.Context, found *oidc.Provider, token *oau
 }
 
 // userClaims are those of the userinfo endpoint; nil where there is none.
-func (s *Session) userClaims(ctx context.Context, found *oidc.Provider) (map[string]any, error) {
+func (s *SignIn) userClaims(ctx context.Context, found *oidc.Provider) (map[string]any, error) {
 	if found.UserInfoEndpoint() == "" {
 		return nil, nil //nolint:nilnil // it is optional
 	}

@@ -41,7 +41,7 @@ type configs struct {
 	next  *inForce // what state.Waiting is
 	// provider is where people sign in; nil: nowhere.
 	provider *login.Provider
-	in       []*session // of people who have signed in at the provider
+	in       []*signIn // of people who have signed in at the provider
 }
 
 var _ api.Configs = (*configs)(nil)

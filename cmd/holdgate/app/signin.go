@@ -26,9 +26,9 @@ const (
 	rereadIn    = 30 * time.Second // the most that reading groups again takes
 )
 
-// A session is one person's at the provider, guarded by [configs.mu].
-type session struct {
-	at      *login.Session // the newest sign-in
+// A signIn is one person's at the provider, guarded by [configs.mu].
+type signIn struct {
+	at      *login.SignIn // the newest sign-in
 	cookies []cookie
 	until   time.Time // of the newest sign-in
 	read    time.Time // when its groups were read
@@ -42,9 +42,8 @@ type cookie struct {
 	until time.Time
 }
 
-// lapse ends what has lasted long enough: each cookie by itself, and the session with the
-// newest sign-in.
-func (s *session) lapse(now time.Time) {
+// lapse ends what has lasted long enough: each cookie by itself, and all with the newest.
+func (s *signIn) lapse(now time.Time) {
 	s.cookies = slices.DeleteFunc(slices.Clone(s.cookies), func(k cookie) bool { return now.After(k.until) })
 	if now.After(s.until) {
 		s.end()
@@ -52,7 +51,7 @@ func (s *session) lapse(now time.Time) {
 }
 
 // end says that it is over.
-func (s *session) end() { s.over, s.cookies = true, nil }
+func (s *signIn) end() { s.over, s.cookies = true, nil }
 
 // login is where people sign in besides; nil where the configuration names no provider.
 func (a *App) login() web.Login {
@@ -88,24 +87,24 @@ func (c *configs) Finish(ctx context.Context, answer url.Values, state string) (
 	credential := api.Credential{Token: api.HashToken(string(b[:]))}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.session(at.Name())
+	s := c.signInOf(at.Name())
 	if s == nil {
-		s = &session{}
+		s = &signIn{}
 		c.in = append(c.in, s)
 	}
 	before, now := *s, time.Now()
 	s.at, s.over, s.read, s.until = at, false, now, now.Add(signedInFor)
 	s.cookies = append(slices.Clone(s.cookies), cookie{credential.Token, s.until})
-	if credential.Person, err = c.signIn(ctx, s, credential.Token); err != nil {
+	if credential.Person, err = c.admit(ctx, s, credential.Token); err != nil {
 		if *s = before; before.at == nil {
-			c.in = slices.DeleteFunc(c.in, func(o *session) bool { return o == s })
+			c.in = slices.DeleteFunc(c.in, func(o *signIn) bool { return o == s })
 		}
 	}
 	return credential, path, err
 }
 
-// signIn puts a new sign-in in force, and says as whom they count. c.mu is held.
-func (c *configs) signIn(ctx context.Context, s *session, token api.TokenHash) (string, error) {
+// admit puts a new sign-in in force, and says as whom they count. c.mu is held.
+func (c *configs) admit(ctx context.Context, s *signIn, token api.TokenHash) (string, error) {
 	n := c.a.current.Load()
 	next, err := n.withPeople(c.a, n.roster, c.signedIn())
 	if err != nil {
@@ -117,12 +116,12 @@ func (c *configs) signIn(ctx context.Context, s *session, token api.TokenHash) (
 	}
 	p, _ := next.queue.People.Find(next.tokens[i].Person)
 	note := holdgate.Visible(s.at.Name()) + " signed in at the provider, as " + p.Name + " with " + wordsOf(p.Roles)
-	return p.Name, c.putSigned(ctx, next, append([]string{note}, lost(n.signed, next.signed)...))
+	return p.Name, c.putSigned(ctx, next, append([]string{note}, changes(n.signed, next.signed)...))
 }
 
-// session is that of somebody whom the provider calls so.
-func (c *configs) session(name string) *session {
-	if i := slices.IndexFunc(c.in, func(s *session) bool { return s.at != nil && s.at.Name() == name }); i >= 0 {
+// signInOf is that of somebody whom the provider calls so.
+func (c *configs) signInOf(name string) *signIn {
+	if i := slices.IndexFunc(c.in, func(s *signIn) bool { return s.at != nil && s.at.Name() == name }); i >= 0 {
 		return c.in[i]
 	}
 	return nil
@@ -149,8 +148,8 @@ func (s signed) same(o signed) bool {
 	return s.name == o.name && slices.Equal(s.roles, o.roles) && slices.Equal(s.tokens, o.tokens)
 }
 
-// lost says of each who had signed in what is different, for the audit log.
-func lost(before, after []signed) (notes []string) {
+// changes says of each who had signed in what is different, for the audit log.
+func changes(before, after []signed) (notes []string) {
 	for _, was := range before {
 		name := holdgate.Visible(was.name)
 		i := slices.IndexFunc(after, func(s signed) bool { return s.name == was.name })
@@ -176,7 +175,7 @@ func (c *configs) putSigned(ctx context.Context, next *inForce, notes []string) 
 	if err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, e, nil, nil, func() { c.a.current.Store(next) }); err != nil {
 		return err
 	}
-	c.in = slices.DeleteFunc(c.in, func(s *session) bool { return s.over })
+	c.in = slices.DeleteFunc(c.in, func(s *signIn) bool { return s.over })
 	c.a.log.Info(note)
 	c.remake()
 	c.follow(ctx, next)
@@ -201,12 +200,12 @@ func (c *configs) Leave(ctx context.Context, gone api.Credential) {
 func (c *configs) renew(ctx context.Context) error {
 	n, in := c.a.current.Load(), c.signedIn()
 	if slices.EqualFunc(n.signed, in, signed.same) {
-		c.in = slices.DeleteFunc(c.in, func(s *session) bool { return s.over })
+		c.in = slices.DeleteFunc(c.in, func(s *signIn) bool { return s.over })
 		return nil
 	}
 	next, err := n.withPeople(c.a, n.roster, in)
 	if err == nil {
-		err = c.putSigned(ctx, next, lost(n.signed, in))
+		err = c.putSigned(ctx, next, changes(n.signed, in))
 	}
 	if err != nil {
 		return fmt.Errorf("putting in force who has signed in: %w", err)
@@ -235,7 +234,7 @@ func (c *configs) keepGroups(ctx context.Context) error {
 }
 
 // due ends what has lasted long enough, and returns whose groups are to be read again.
-func (c *configs) due(ctx context.Context, every time.Duration) (due []*session) {
+func (c *configs) due(ctx context.Context, every time.Duration) (due []*signIn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -255,7 +254,7 @@ func (c *configs) due(ctx context.Context, every time.Duration) (due []*session)
 
 // reread reads a person's groups again, and puts in force what has changed. What the
 // provider says is over ends. Where it returns nil, what it has read is in force.
-func (c *configs) reread(ctx context.Context, s *session) error {
+func (c *configs) reread(ctx context.Context, s *signIn) error {
 	ctx, stop := context.WithTimeout(ctx, rereadIn)
 	defer stop()
 	c.mu.Lock()
@@ -283,8 +282,8 @@ func (c *configs) confirm(ctx context.Context, by string) error {
 	c.mu.Lock()
 	n := c.a.current.Load()
 	p, known := n.queue.People.Find(by)
-	i := slices.IndexFunc(c.in, func(s *session) bool { return (signed{name: s.at.Name()}).is(p) })
-	var s *session
+	i := slices.IndexFunc(c.in, func(s *signIn) bool { return (signed{name: s.at.Name()}).is(p) })
+	var s *signIn
 	if i >= 0 {
 		s = c.in[i]
 	}

@@ -53,7 +53,7 @@ func TestSignInsLapse(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	old, young := cookie{api.TokenHash{1}, now.Add(-time.Second)}, cookie{api.TokenHash{2}, now.Add(time.Hour)}
-	s := &session{until: young.until, cookies: []cookie{old, young}}
+	s := &signIn{until: young.until, cookies: []cookie{old, young}}
 	if s.lapse(now); s.over || !slices.Equal(s.cookies, []cookie{young}) {
 		t.Errorf("%+v", s)
 	}
@@ -63,7 +63,7 @@ func TestSignInsLapse(t *testing.T) {
 	before := []signed{{"ada", []string{"admin"}, []api.TokenHash{{1}}}, {"bob", nil, nil}}
 	after := []signed{{"ada", nil, nil}}
 	want := []string{"the groups of ada at the provider give no role; before: the role admin", "ada is signed out in a browser", "the sign-in of bob at the provider is over"}
-	if got := lost(before, after); !slices.Equal(got, want) {
+	if got := changes(before, after); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -87,16 +87,16 @@ func TestAnEndedSignInIsPutInForceUntilItSucceeds(t *testing.T) {
 	fails.c.Approver = "" // a credential is nobody's
 	a.current.Store(&fails)
 	f := a.configs
-	f.in = []*session{{at: &login.Session{}, over: true}}
+	f.in = []*signIn{{at: &login.SignIn{}, over: true}}
 	if err := f.renew(t.Context()); err == nil || len(f.in) != 1 {
-		t.Fatalf("%v, %d sessions", err, len(f.in))
+		t.Fatalf("%v, %d sign-ins", err, len(f.in))
 	}
 	if err := f.confirm(t.Context(), "bob"); !errors.Is(err, people.ErrNotEntitled) {
-		t.Errorf("bob, of whom there is no session, approves: %v", err)
+		t.Errorf("bob, of whom there is no sign-in, approves: %v", err)
 	}
 	a.current.Store(n)
 	if err := f.renew(t.Context()); err != nil || len(f.in) != 0 {
-		t.Errorf("%v, %d sessions", err, len(f.in))
+		t.Errorf("%v, %d sign-ins", err, len(f.in))
 	}
 	if _, counts := a.current.Load().queue.People.Find("bob"); counts {
 		t.Error("bob counts")
