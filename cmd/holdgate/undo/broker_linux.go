@@ -32,8 +32,8 @@ type Broker struct {
 
 // Serve serves the calls of an agent until it has ended or the broker is closed.
 // calls and pid are of its sandbox; protected are the paths that it must not
-// change wherever they lie. lapsed is called once, when a change is refused because of
-// [ErrFull].
+// change wherever they lie. lapsed is called once, when a change is refused because the
+// run keeps as much as it may.
 func (r *Run) Serve(calls *os.File, pid int, protected []string, lapsed func()) (*Broker, error) {
 	b := &Broker{run: r, calls: calls, lapsed: lapsed, callers: newCallers(), box: -1, files: map[identity]bool{}}
 	for _, path := range protected {
@@ -230,7 +230,7 @@ func (c *call) answer(r result) error {
 
 // errno is what the agent is told of an error.
 func (c *call) errno(err error) unix.Errno {
-	if errors.Is(err, ErrFull) {
+	if errors.Is(err, errFull) {
 		if !c.full {
 			c.Broker.full = true
 			c.lapsed()

@@ -51,7 +51,7 @@ func (c *call) flags(arg int) int { return int(int32(c.args[arg])) }
 // failed is the result of what may have failed.
 func failed(err error) result { return result{err: err} }
 
-// place finds what is to be changed, and refuses what must not be. where says
+// place finds what is to be changed, and refuses what must not be. gone says
 // whether its name may go, too.
 func (c *call) place(dirfd int32, arg int, follow, gone bool) (target, error) {
 	t, err := c.target(dirfd, c.args[arg], follow)

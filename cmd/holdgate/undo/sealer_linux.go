@@ -279,7 +279,7 @@ func attributes(fd int) (map[string][]byte, error) {
 }
 
 // unpack makes a file of a pack again, in the folder of objects, with all names that
-// it had there. It returns what it is now.
+// it had there. tell learns what it is now, before it has a name.
 func (p *pack) unpack(objects int, n int64, tell func(now identity) error) error {
 	h, err := p.head(n)
 	if err != nil {

@@ -25,6 +25,12 @@ const (
 	fileUndone  = "undone" // there where all was taken back
 )
 
+// errFull says that an entry holds as much as it may.
+var errFull = errors.New("what is kept for undo has reached its limit")
+
+// errRunning says that a run has not ended yet.
+var errRunning = errors.New("the run still goes on")
+
 // A Store is a folder with the entries of runs.
 type Store struct {
 	dir  string
@@ -93,7 +99,7 @@ func lock(dir string) (*os.File, error) {
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = ErrRunning
+		err = errRunning
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -106,12 +112,12 @@ func lock(dir string) (*os.File, error) {
 func lockSoon(dir string) (*os.File, error) {
 	for range 50 {
 		f, err := lock(dir)
-		if !errors.Is(err, ErrRunning) {
+		if !errors.Is(err, errRunning) {
 			return f, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return nil, ErrRunning
+	return nil, errRunning
 }
 
 // openTree opens a folder whose changes go to an entry.
@@ -277,7 +283,7 @@ func (s *Store) read(id string) (e Entry, err error) {
 		return e, fmt.Errorf("reading %s: %w", filepath.Join(dir, fileEntry), err)
 	}
 	held, err := lock(dir)
-	if errors.Is(err, ErrRunning) {
+	if errors.Is(err, errRunning) {
 		e.Running, err = true, nil
 	} else if err == nil {
 		err = errors.Join(markEnded(dir), held.Close()) // where it was killed it has no mark
@@ -332,7 +338,7 @@ func (s *Store) Expire(before time.Time, bytes int64) error {
 func (s *Store) remove(id string) error {
 	dir := filepath.Join(s.dir, id)
 	held, err := lock(dir)
-	if errors.Is(err, ErrRunning) {
+	if errors.Is(err, errRunning) {
 		return nil
 	}
 	if err != nil {
@@ -348,7 +354,7 @@ func (s *Store) sealRest(e Entry) error {
 		return err
 	}
 	held, err := lock(dir)
-	if errors.Is(err, ErrRunning) {
+	if errors.Is(err, errRunning) {
 		return nil
 	}
 	if err != nil {

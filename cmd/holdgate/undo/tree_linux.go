@@ -119,7 +119,7 @@ func object(n int64) string { return strconv.FormatInt(n, 10) }
 // of its folder, which change with it.
 func (t *tree) intend(p place, r record) (int64, error) {
 	if t.limit > 0 && t.used+t.journal.end > t.limit {
-		return 0, ErrFull
+		return 0, errFull
 	}
 	if err := t.times(p); err != nil {
 		return 0, err
@@ -270,7 +270,7 @@ func (t *tree) room(bytes int64) error {
 // charge counts what is to be kept against the limit.
 func (t *tree) charge(st status) error {
 	if t.limit > 0 && t.used+t.journal.end+st.blocks > t.limit {
-		return ErrFull
+		return errFull
 	}
 	t.used += st.blocks
 	return nil

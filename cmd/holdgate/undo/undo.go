@@ -33,7 +33,6 @@
 package undo
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -53,12 +52,6 @@ type Options struct {
 	// refused before that.
 	Reserve int64
 }
-
-// ErrFull says that an entry holds as much as it may.
-var ErrFull = errors.New("what is kept for undo has reached its limit")
-
-// ErrRunning says that a run has not ended yet.
-var ErrRunning = errors.New("the run still goes on")
 
 // An Entry is a run whose changes are kept.
 type Entry struct {

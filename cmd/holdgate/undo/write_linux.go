@@ -62,7 +62,7 @@ func (t *tree) truncate(p place, size int64) error {
 // which a read-only mount lets be written.
 var errNative = errors.New("not the content of the folder")
 
-// kept are the flags of open that an agent may set of a file that is open.
+// settable are the flags of open that an agent may set of a file that is open.
 const settable = unix.O_APPEND | unix.O_NONBLOCK | unix.O_DIRECT | unix.O_NOATIME
 
 // openForWriting opens what is to be written or made. Before anything can be written it is
