@@ -2,8 +2,6 @@ package undo
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +21,8 @@ func (s *Store) Plan(id string, of Selection) ([]Change, error) {
 }
 
 func (s *Store) records(id string) ([]record, error) {
-	if _, err := s.read(id); err != nil {
-		return nil, unknown(id, err)
+	if _, err := s.entry(id); err != nil {
+		return nil, err
 	}
 	f, err := os.Open(filepath.Join(s.dir, id, fileJournal))
 	if err != nil {
@@ -33,13 +31,6 @@ func (s *Store) records(id string) ([]record, error) {
 	defer f.Close()
 	list, _, err := readRecords(f)
 	return list, err
-}
-
-func unknown(id string, err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("no run %s is kept: %w", id, err)
-	}
-	return err
 }
 
 // A node is a path that was touched, as far as the journal was followed.

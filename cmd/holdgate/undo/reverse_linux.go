@@ -14,9 +14,9 @@ import (
 // first. What was changed since, by somebody else or by the run itself, stays, and is in
 // the report. One that was cut short, or left something, can be called again.
 func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
-	e, err := s.read(id)
+	e, err := s.entry(id)
 	if err != nil {
-		return Report{}, unknown(id, err)
+		return Report{}, err
 	}
 	if e.Undone {
 		return Report{}, fmt.Errorf("run %s was taken back already", id)

@@ -31,6 +31,9 @@ var errFull = errors.New("what is kept for undo has reached its limit")
 // errRunning says that a run has not ended yet.
 var errRunning = errors.New("the run still goes on")
 
+// idTime is how the name of an entry begins: with when it did.
+const idTime = "20060102-150405-"
+
 // A Store is a folder with the entries of runs.
 type Store struct {
 	dir  string
@@ -65,7 +68,7 @@ func (s *Store) Begin(root, agent string) (*Run, error) {
 
 func (s *Store) begin(e Entry) (_ *Run, err error) {
 	e.Began = time.Now().UTC()
-	e.ID = e.Began.Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+	e.ID = e.Began.Format(idTime) + strings.ToLower(rand.Text()[:6])
 	r := &Run{Entry: e, dir: filepath.Join(s.dir, e.ID)}
 	if err := os.MkdirAll(filepath.Join(r.dir, fileObjects), 0o700); err != nil {
 		return nil, fmt.Errorf("making a place for what can be undone: %w", err)
@@ -80,7 +83,7 @@ func (s *Store) begin(e Entry) (_ *Run, err error) {
 	}
 	b, err := json.Marshal(e)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(r.dir, fileEntry), b, 0o600)
+		err = writeWhole(filepath.Join(r.dir, fileEntry), b)
 	}
 	if err == nil {
 		r.tree, err = s.openTree(e.Root, r.dir)
@@ -91,13 +94,30 @@ func (s *Store) begin(e Entry) (_ *Run, err error) {
 	return r, nil
 }
 
+// writeWhole writes a file so that it is there as a whole or not at all.
+func writeWhole(name string, b []byte) error {
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
 // lock takes an entry for this process: it stays taken until the file is closed.
 func lock(dir string) (*os.File, error) {
+	return flock(dir, unix.LOCK_EX)
+}
+
+func flock(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = errRunning
 	}
@@ -207,23 +227,37 @@ func (r *Run) Finish() error {
 }
 
 // markEnded keeps the time by the file system's own clock. That has ticks of
-// some milliseconds: the mark is later than all that was changed before it.
+// some milliseconds: the mark is later than all that was changed before it. Several
+// processes may do that at once: the first mark counts.
 func markEnded(dir string) error {
 	mark := filepath.Join(dir, fileEnded)
 	if _, err := os.Lstat(mark); err == nil {
 		return nil
 	}
-	f, err := os.OpenFile(mark+".new", os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
+	f, err := os.CreateTemp(dir, fileEnded+".*")
+	if err == nil {
+		err = errors.Join(tick(int(f.Fd())), f.Close())
+		if err == nil {
+			err = unix.Renameat2(unix.AT_FDCWD, f.Name(), unix.AT_FDCWD, mark, unix.RENAME_NOREPLACE)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}
+	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("noting the end of the run: %w", err)
 	}
-	defer f.Close()
-	for first := int64(0); ; {
-		now := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-		if err := unix.UtimesNanoAt(unix.AT_FDCWD, f.Name(), now, 0); err != nil {
-			return fmt.Errorf("noting the end of the run: %w", err)
+	return nil
+}
+
+// tick waits for the next tick of the file system's clock, and gives it to an open file.
+func tick(fd int) error {
+	now := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	for first := int64(0); ; time.Sleep(time.Millisecond / 4) {
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, procFD(fd), now, 0); err != nil {
+			return err
 		}
-		st, err := stat(int(f.Fd()), "")
+		st, err := stat(fd, "")
 		if err != nil {
 			return err
 		}
@@ -231,9 +265,8 @@ func markEnded(dir string) error {
 			first = st.was.Mtime
 		}
 		if st.was.Mtime > first {
-			return os.Rename(mark+".new", mark)
+			return nil
 		}
-		time.Sleep(time.Millisecond / 4)
 	}
 }
 
@@ -246,7 +279,7 @@ func endedAt(dir string) (int64, error) {
 	return st.was.Mtime, err
 }
 
-// Entries lists what is kept, the latest first.
+// Entries lists what is kept, the latest first, also what is damaged.
 func (s *Store) Entries() ([]Entry, error) {
 	dirs, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -254,6 +287,9 @@ func (s *Store) Entries() ([]Entry, error) {
 	}
 	var list []Entry
 	for _, d := range dirs {
+		if !d.IsDir() {
+			continue
+		}
 		e, err := s.read(d.Name())
 		if errors.Is(err, os.ErrNotExist) {
 			continue // it was being made, or is going
@@ -269,6 +305,18 @@ func (s *Store) Entries() ([]Entry, error) {
 	return list, nil
 }
 
+// entry is that of a run whose changes can be read.
+func (s *Store) entry(id string) (Entry, error) {
+	e, err := s.read(id)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = fmt.Errorf("no run %s is kept: %w", id, err)
+	case err == nil && e.Damaged != "":
+		err = fmt.Errorf("run %s cannot be taken back, for its %s is damaged: %s", id, fileEntry, e.Damaged)
+	}
+	return e, err
+}
+
 // read reads an entry.
 func (s *Store) read(id string) (e Entry, err error) {
 	if id == "" || filepath.Base(id) != id {
@@ -276,17 +324,25 @@ func (s *Store) read(id string) (e Entry, err error) {
 	}
 	dir := filepath.Join(s.dir, id)
 	b, err := os.ReadFile(filepath.Join(dir, fileEntry))
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) {
 		return e, err
 	}
-	if err := json.Unmarshal(b, &e); err != nil {
-		return e, fmt.Errorf("reading %s: %w", filepath.Join(dir, fileEntry), err)
+	if err == nil {
+		err = json.Unmarshal(b, &e)
 	}
-	held, err := lock(dir)
+	if err == nil && e.ID != id {
+		err = errors.New("it is that of another run")
+	}
+	if err != nil {
+		e = damaged(dir, err)
+	}
+	held, err := flock(dir, unix.LOCK_SH)
 	if errors.Is(err, errRunning) {
 		e.Running, err = true, nil
 	} else if err == nil {
-		err = errors.Join(markEnded(dir), held.Close()) // where it was killed it has no mark
+		var ended int64
+		ended, err = endedAt(dir) // where it was killed it has no mark yet
+		e.Ended, err = time.Unix(0, ended).UTC(), errors.Join(err, held.Close())
 	}
 	_, serr := os.Stat(filepath.Join(dir, fileUndone))
 	e.Undone = serr == nil
@@ -297,6 +353,18 @@ func (s *Store) read(id string) (e Entry, err error) {
 		}
 	}
 	return e, err
+}
+
+// damaged is an entry of which only its folder is known.
+func damaged(dir string, why error) Entry {
+	e := Entry{ID: filepath.Base(dir), Damaged: why.Error()}
+	if len(e.ID) > len(idTime) {
+		e.Began, _ = time.Parse(idTime, e.ID[:len(idTime)])
+	}
+	if st, err := stat(unix.AT_FDCWD, dir); err == nil && e.Began.IsZero() {
+		e.Began = time.Unix(0, st.was.Mtime).UTC()
+	}
+	return e
 }
 
 // kept is what the files of a folder take up.

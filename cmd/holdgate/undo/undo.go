@@ -61,9 +61,14 @@ type Entry struct {
 	Began  time.Time `json:"began"`
 	Undoes string    `json:"undoes,omitempty"` // the entry that this one took back, or a part of it
 
-	Running bool  `json:"running"`
-	Undone  bool  `json:"undone"` // all of it was taken back
-	Bytes   int64 `json:"bytes"`  // kept, as far as files take them up
+	Running bool      `json:"running"`
+	Ended   time.Time `json:"ended,omitzero"` // of one that was killed: when that was seen
+	Undone  bool      `json:"undone"`         // all of it was taken back
+	Bytes   int64     `json:"bytes"`          // kept, as far as files take them up
+
+	// Damaged says why it cannot be read. Of such a run nothing but ID, Began and Bytes
+	// is known, and it goes as others do.
+	Damaged string `json:"damaged,omitempty"`
 }
 
 // What became of a path.

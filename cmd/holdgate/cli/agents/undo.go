@@ -301,12 +301,19 @@ func (e *env) listRuns(c *cli.Context, s *undo.Store) error {
 		switch {
 		case o.Running:
 			state = "running"
+		case o.Damaged != "":
+			state = "damaged"
 		case o.Undone:
 			state = "taken back"
 		case o.Undoes != "":
 			state = "took back " + o.Undoes
 		}
 		fmt.Fprintln(t, visibleCells(fmt.Sprintf("%s\t%s\t%s\t%.1f MiB\t%s", o.ID, o.Agent, state, float64(o.Bytes)/(1<<20), o.Root)))
+	}
+	for _, o := range list {
+		if o.Damaged != "" {
+			fmt.Fprintf(e.Stderr, "note: run %s cannot be taken back, for what says which run it is is damaged: %s\n", holdgate.Visible(o.ID), holdgate.Visible(o.Damaged))
+		}
 	}
 	return t.Flush()
 }
