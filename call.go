@@ -214,7 +214,7 @@ type HTTPBody struct {
 	Text      string
 	Rest      int    // characters behind Text, or bytes where there is no Text, that are left out
 	Concealed bool   // credentials were taken out of Text
-	SHA256    string // of all of it, in hex
+	SHA256    string // of all of it, in hex; empty where a guess at what is hidden could be tried on it
 }
 
 // LooksLikeModelAPI says of an HTTP request that it looks like one of a model

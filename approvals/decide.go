@@ -70,13 +70,14 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	return r, nil
 }
 
-// confirm makes sure that who approves something of high risk may still do so.
+// confirm makes sure that who approves something of high risk may still do so. What an
+// edit makes of a call is judged later, and the editor's vote counts for it.
 func (q *Queue) confirm(ctx context.Context, id string, v Vote) error {
 	if q.c.Confirm == nil || v.Decision == holdgate.AnswerDeny || v.Decision == holdgate.AnswerSteer {
 		return nil
 	}
 	r, err := q.request(ctx, id)
-	if err != nil || r.Risk == holdgate.RiskLow || r.Risk == holdgate.RiskMedium {
+	if err != nil || v.Decision != holdgate.AnswerEdit && (r.Risk == holdgate.RiskLow || r.Risk == holdgate.RiskMedium) {
 		return err
 	}
 	return q.c.Confirm(ctx, v.By)

@@ -250,6 +250,25 @@ func TestAnEditNeedsWhatAnApprovalNeeds(t *testing.T) {
 	}
 }
 
+// An edit is judged later, when its risk may be another: who gives it is confirmed first,
+// whatever the risk of what is edited.
+func TestWhoEditsIsConfirmed(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("their groups give no role any more")
+	b := newBench(t)
+	b.edit = func(c *approvals.Config) { c.Confirm = func(context.Context, string) error { return gone } }
+	b.reopen()
+	x := b.enter("k")
+	defer x.Leave()
+	r := b.ask(x, bash(0, "rm a.txt"), hold(editing, func(d *holdgate.Decision) { d.Risk = holdgate.RiskLow }))
+	if _, err := b.queue.Decide(t.Context(), r.ID, edit(r, "ana", `{"command":"rm -rf /"}`)); !errors.Is(err, gone) {
+		t.Errorf("an edit of low risk: %v", err)
+	}
+	if got := b.decide(r, approve(r, "ana")); got.Status != holdgate.StatusApproved {
+		t.Errorf("an approval of low risk asks nobody: it is %s", got.Status)
+	}
+}
+
 // askEdited asks about what a request was edited to.
 func (b *bench) askEdited(x *approvals.Exchange, c holdgate.Call, d holdgate.Decision, from approvals.Request) approvals.Request {
 	b.t.Helper()

@@ -65,7 +65,7 @@ func (e *request) withBody(h *holdgate.HTTP) *holdgate.HTTP {
 		return h
 	}
 	sum := sha256.Sum256(e.Body)
-	b := &holdgate.HTTPBody{Type: e.R.Header.Get("Content-Type"), Size: len(e.Body), Rest: len(e.Body), SHA256: hex.EncodeToString(sum[:])}
+	b := &holdgate.HTTPBody{Type: rego.Conceal(e.R.Header.Get("Content-Type")), Size: len(e.Body), Rest: len(e.Body), SHA256: hex.EncodeToString(sum[:])}
 	if coding := e.R.Header.Get("Content-Encoding"); coding != "" {
 		b.Type += ", " + coding
 	} else if utf8.Valid(e.Body) && bytes.IndexByte(e.Body, 0) < 0 {
@@ -78,6 +78,9 @@ func (e *request) withBody(h *holdgate.HTTP) *holdgate.HTTP {
 			b.Text = strings.ToValidUTF8(shown[:min(len(shown), maxShownBody)], "")
 			b.Rest = utf8.RuneCountInString(shown[len(b.Text):])
 		}
+	}
+	if b.Concealed {
+		b.SHA256 = ""
 	}
 	with := *h
 	with.Body = b

@@ -327,13 +327,14 @@ func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
 		"a credential":          {"", `{"token":"` + token + `"}`, `"token"`, token, true, 1},
 		"a long line":           {"", long + "END", "END", "not shown", true, 0},
 		"no text":               {"", "\xff\xfe\x00", "SHA-256 of the whole body", "\xff", false, 0},
+		"many lines":            {"", strings.Repeat("line\n", 400) + "END", "END", "not shown", true, 0},
 		"more than is shown":    {"", strings.Repeat("x ", 40<<10), "SHA-256 of the whole body", "\x00", false, 0},
 		"a credential at a cut": {"", strings.Repeat("x ", (48<<10)/2-8) + token, "x x", token[:8], true, 1},
-		"a key in a form":       {"", "a=1&key=-----BEGIN+RSA+PRIVATE+KEY-----%0AMIIEow%0A-----END+RSA+PRIVATE+KEY-----", "SHA-256 of the whole body", "MIIEow", false, 1},
-		"a password in a form":  {"", "off=100%&url=postgres%3A%2F%2Fu%3Apw12345%40h", "SHA-256 of the whole body", "pw12345", false, 1},
-		"two, one in a form":    {"", "t=" + token + "&url=postgres%3A%2F%2Fu%3Apw12345%40h", "SHA-256 of the whole body", "pw12345", false, 1},
-		"slashes of JSON":       {"", `{"url":"postgres:\/\/u:pw12345@h"}`, "SHA-256 of the whole body", "pw12345", false, 1},
-		"letters of JSON":       {"", `{"t":"\u0067hp_` + token[4:] + `"}`, "SHA-256 of the whole body", token[4:], false, 1},
+		"a key in a form":       {"", "a=1&key=-----BEGIN+RSA+PRIVATE+KEY-----%0AMIIEow%0A-----END+RSA+PRIVATE+KEY-----", "characters or bytes", "MIIEow", false, 1},
+		"a password in a form":  {"", "off=100%&url=postgres%3A%2F%2Fu%3Apw12345%40h", "characters or bytes", "pw12345", false, 1},
+		"two, one in a form":    {"", "t=" + token + "&url=postgres%3A%2F%2Fu%3Apw12345%40h", "characters or bytes", "pw12345", false, 1},
+		"slashes of JSON":       {"", `{"url":"postgres:\/\/u:pw12345@h"}`, "characters or bytes", "pw12345", false, 1},
+		"letters of JSON":       {"", `{"t":"\u0067hp_` + token[4:] + `"}`, "characters or bytes", token[4:], false, 1},
 		"a form":                {"", "a=1+2&b=%C3%BC&t=" + token, "a=1+2&b=%C3%BC&t=", token, true, 1},
 		"a hidden query":        {"?t=" + token, `{"amount":900000}`, `{"amount":900000}`, token, true, 1},
 	} {
@@ -344,6 +345,9 @@ func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
 			g.post(t.Context(), "/up/test/gated"+c.query, c.body)
 			b := g.pending(1)[0].Briefing
 			page := strings.Join(b.Details, "\n")
+			if c.redacted > 0 && strings.Contains(page, "SHA-256") {
+				t.Errorf("a guess at the credential could be tried on the sum:\n%.2000s", page)
+			}
 			if !strings.Contains(page, c.shown) || strings.Contains(page, c.lacks) {
 				t.Errorf("want %.100q and not %.100q in the page:\n%.2000s", c.shown, c.lacks, page)
 			}
@@ -365,7 +369,7 @@ func TestABodyThatPolicyHidesIsNotShown(t *testing.T) {
 			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond), withPolicy(t, rules))
 			g.post(t.Context(), "/up/test/pay?q=1", `{"amount":900000}`)
 			b := g.pending(1)[0].Briefing
-			if page := strings.Join(b.Details, "\n"); strings.Contains(page, "900000") == hides || strings.Contains(page, "SHA-256 of the whole body") != hides || b.Whole == hides {
+			if page := strings.Join(b.Details, "\n"); strings.Contains(page, "900000") == hides || strings.Contains(page, "characters or bytes") != hides || b.Whole == hides {
 				t.Errorf("whole is %v:\n%s", b.Whole, page)
 			}
 		})

@@ -244,10 +244,14 @@ func (b *briefer) body(body *holdgate.HTTPBody) {
 			lines = append(lines, parts(line)...)
 		}
 	}
-	b.section(title, KindArguments, lines)
+	b.whole(title, KindArguments, lines)
 	if body.Rest > 0 {
 		b.b.Counts.Cut += body.Rest
-		b.section("not shown of the body", KindArguments, []string{fmt.Sprintf("%d characters or bytes; SHA-256 of the whole body: %s", body.Rest, body.SHA256)})
+		rest := fmt.Sprintf("%d characters or bytes", body.Rest)
+		if body.SHA256 != "" {
+			rest += "; SHA-256 of the whole body: " + body.SHA256
+		}
+		b.section("not shown of the body", KindArguments, []string{rest})
 	}
 }
 

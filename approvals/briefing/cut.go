@@ -50,6 +50,18 @@ func (b *briefer) section(title, kind string, lines []string) {
 	b.b.Sections = append(b.b.Sections, s)
 }
 
+// whole adds a section of which no line is left out, unless it is empty.
+func (b *briefer) whole(title, kind string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	s := Section{Title: holdgate.Visible(title), Kind: kind}
+	for _, l := range lines {
+		s.Lines = append(s.Lines, b.line(l))
+	}
+	b.b.Sections = append(b.b.Sections, s)
+}
+
 func (b *briefer) line(l string) string {
 	head, tail := cut(l, maxLine, headLine, tailLine)
 	if len(head)+len(tail) == len(l) {

@@ -74,7 +74,7 @@ func Call(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		m.text(&h.Path, "http", "path")
 		m.text(&h.Query, "http", "query")
 		if h.Body != nil && m.reaches("http", "body") {
-			h.Body = &holdgate.HTTPBody{Type: h.Body.Type, Size: h.Body.Size, Text: Hidden, Rest: h.Body.Size, SHA256: h.Body.SHA256}
+			h.Body = &holdgate.HTTPBody{Type: h.Body.Type, Size: h.Body.Size, Text: Hidden, Rest: h.Body.Size}
 			m.hidden++
 		}
 		c.HTTP = &h

@@ -145,7 +145,7 @@ func (a *ask) closed() string {
 	case a.r.NoApprover != "":
 		return holdgate.Visible(a.r.NoApprover)
 	case !a.r.Briefing.Whole && a.r.Call.Tool == nil:
-		return "the call cannot be shown whole"
+		return "the call cannot be shown whole; who knows what it carries can let it go on by: holdgate approve " + a.r.ID
 	case !a.r.Briefing.Whole && !a.full:
 		return "this screen does not show the whole call; f shows it"
 	case !a.whole():

@@ -156,7 +156,7 @@ func closed(r approvals.Request, full bool) string {
 	case r.Briefing.Whole || full && r.Call.Tool != nil: // in full there are arguments alone
 		return ""
 	case r.Call.Tool == nil:
-		return "the call cannot be shown whole"
+		return "the call cannot be shown whole; who knows what it carries can let it go on by: holdgate approve " + r.ID
 	}
 	return "this screen does not show the whole call"
 }

@@ -194,6 +194,8 @@ func approvable(r approvals.Request) error {
 		return &command.Exit{Code: command.ExitUsage, Text: "request " + r.ID + " is a choice", Hint: "nothing was decided; holdgate choose " + r.ID + " OPTION"}
 	case r.Risk == holdgate.RiskCritical:
 		return &command.Exit{Code: command.ExitUsage, Text: "request " + r.ID + " is of critical risk, and is approved by itself alone", Hint: "nothing was decided; holdgate approve " + r.ID}
+	case !r.Briefing.Whole && r.Call.Tool == nil:
+		return &command.Exit{Code: command.ExitUsage, Text: "request " + r.ID + " cannot be shown whole, and is approved by itself alone", Hint: "nothing was decided; holdgate approve " + r.ID}
 	}
 	return nil
 }

@@ -94,6 +94,8 @@ func printAnswers(w io.Writer, r approvals.Request, whole bool, more string) err
 	var lines []string
 	digest := " --digest " + r.Call.Digest.Short()
 	switch {
+	case !whole && r.Call.Tool == nil: // nothing shows it: approve asks on the terminal
+		lines = append(lines, "approve "+r.ID)
 	case !whole:
 		lines = append(lines, "show "+r.ID+" --full")
 	case r.Kind == holdgate.RequestChoice:

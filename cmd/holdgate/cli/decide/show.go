@@ -59,7 +59,7 @@ func showCommand(e *env) *cli.Command {
 			if r.Status.Final() {
 				return nil
 			}
-			return printAnswers(e.Stdout, r, r.Briefing.Whole || c.Bool("full"), command.Again(c))
+			return printAnswers(e.Stdout, r, r.Briefing.Whole || c.Bool("full") && r.Call.Tool != nil, command.Again(c))
 		},
 	}
 }
