@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -48,25 +49,27 @@ func OpenCAFor(dir, name string, hosts []string) (*tls.Certificate, error) {
 	return openCA(dir, name, hosts)
 }
 
-// openCA reads a CA, or makes one for the hosts, for any where there are none.
+// openCA reads a CA, or makes one for the hosts, for any where there are none. Sidecars
+// that start together on one folder have the same: the key's name is given once, and the
+// certificate is made for the key that has it.
 func openCA(dir, name string, hosts []string) (*tls.Certificate, error) {
 	certFile, keyFile := filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
-	info, err := os.Stat(keyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeCA(certFile, keyFile, hosts); err != nil {
-			return nil, fmt.Errorf("making a CA: %w", err)
-		}
-		info, err = os.Stat(keyFile)
+	if err := once(keyFile, 0o600, makeKey); err != nil {
+		return nil, fmt.Errorf("making a CA's key: %w", err)
 	}
+	info, err := os.Stat(keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CA's key: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s has mode %04o: others may read the CA's key; set it to 0600, or remove it and %s to have a new CA made", keyFile, info.Mode().Perm(), certFile)
 	}
+	if err := once(certFile, 0o644, func() ([]byte, error) { return makeCA(keyFile, hosts) }); err != nil {
+		return nil, fmt.Errorf("making a CA: %w", err)
+	}
 	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("reading the CA in %s: %w", dir, err)
+		return nil, fmt.Errorf("reading the CA: %w: remove %s and %s to have a new one made", err, certFile, keyFile)
 	}
 	if ca.Leaf == nil || !ca.Leaf.IsCA {
 		return nil, fmt.Errorf("%s is no CA certificate", certFile)
@@ -77,14 +80,51 @@ func openCA(dir, name string, hosts []string) (*tls.Certificate, error) {
 	return &ca, nil
 }
 
-func makeCA(certFile, keyFile string, hosts []string) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// once gives a file its name where nobody has it, when it is whole.
+func once(file string, mode fs.FileMode, content func() ([]byte, error)) error {
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b, err := content()
 	if err != nil {
 		return err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), file); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func makeKey() ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// makeCA makes the certificate of the key in the file.
+func makeCA(keyFile string, hosts []string) ([]byte, error) {
+	key, err := readKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
 	}
 	now := time.Now()
 	tmpl := &x509.Certificate{
@@ -98,19 +138,31 @@ func makeCA(certFile, keyFile string, hosts []string) error {
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	constrain(tmpl, hosts)
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}
+
+func readKey(file string) (crypto.Signer, error) {
+	b, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// The certificate first: a key is what says that the CA is whole.
-	if err := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644); err != nil {
-		return err
+	block, _ := pem.Decode(b)
+	if block == nil {
+		return nil, fmt.Errorf("%s holds no key: remove it to have a new one made", file)
 	}
-	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: remove it to have a new one made", file, err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s holds no key that signs", file)
+	}
+	return signer, nil
 }
 
 // constrain lets a CA sign certificates of servers at the hosts alone; where there are

@@ -22,6 +22,9 @@ func TestOpenCAMakesItOnceAndKeepsTheKeyToItself(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("ca.key: %v, %v; want mode 0600", info.Mode(), err)
 	}
+	if info, err := os.Stat(filepath.Join(dir, "ca.pem")); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("ca.pem: %v, %v; want mode 0644: agents of others trust it", info.Mode(), err)
+	}
 	second, err := OpenCA(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -31,6 +34,30 @@ func TestOpenCAMakesItOnceAndKeepsTheKeyToItself(t *testing.T) {
 	}
 	if first.Leaf.PublicKeyAlgorithm.String() != "ECDSA" {
 		t.Errorf("the CA's key is %s; an RSA key makes each first connection 50 times dearer", first.Leaf.PublicKeyAlgorithm)
+	}
+}
+
+// Sidecars that start together on one folder: each has the CA that lies there.
+func TestOpenCAAtOnceIsOne(t *testing.T) {
+	dir := t.TempDir()
+	cas, errs := make([]*tls.Certificate, 16), make([]error, 16)
+	var wg sync.WaitGroup
+	for i := range cas {
+		wg.Go(func() { cas[i], errs[i] = OpenCA(dir) })
+	}
+	wg.Wait()
+	must(t, errors.Join(errs...))
+	kept, err := OpenCA(dir)
+	must(t, err)
+	for i, ca := range cas {
+		if !ca.Leaf.Equal(kept.Leaf) {
+			t.Errorf("start %d has another CA than the folder", i)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	if len(files) != 2 {
+		t.Errorf("the folder holds %v: want the key and the certificate", files)
 	}
 }
 
