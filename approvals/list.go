@@ -143,11 +143,10 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, 
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
-		if l.Risk != "" && r.Risk != l.Risk || l.Rule != "" && r.Rule != l.Rule {
-			continue
+		if l.is(&r) {
+			fn(&r)
+			l.Limit--
 		}
-		fn(&r)
-		l.Limit--
 	}
 	return "", nil
 }
@@ -165,14 +164,26 @@ func (l lookup) urgent(tx store.Tx, fn func(*record.StoredRequest)) (string, err
 		return "", err
 	}
 	slices.SortStableFunc(all, record.MoreUrgent)
-	for _, a := range all[:min(len(all), l.Limit)] {
+	for _, a := range all {
+		if l.Limit == 0 {
+			break
+		}
 		var r record.StoredRequest
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
-		fn(&r)
+		if l.is(&r) {
+			fn(&r)
+			l.Limit--
+		}
 	}
 	return "", nil
+}
+
+// is reports whether a request has the risk and the rule that are looked for, which the
+// index does not say of old ones.
+func (f Filter) is(r *record.StoredRequest) bool {
+	return (f.Risk == "" || f.Risk == r.Risk) && (f.Rule == "" || f.Rule == r.Rule)
 }
 
 func (f Filter) selects(a record.StoredAsked) bool {

@@ -125,9 +125,11 @@ type PolicyReview struct {
 	Unknown   int            `json:"unknown"` // the log has not all of them
 	Table     []PolicyChange `json:"table"`   // what changes, the most calls first
 	// Refused are the calls of the whole log that were ever refused, RefusedUnknown those
-	// of them that cannot be judged again, and Passes those that would pass.
+	// of them that cannot be judged again, Passing those that would pass, and Passes the
+	// first of these.
 	Refused        int          `json:"refused"`
 	RefusedUnknown int          `json:"refused_unknown"`
+	Passing        int          `json:"passing"`
 	Passes         []PolicyPass `json:"passes"`
 }
 

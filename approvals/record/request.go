@@ -90,11 +90,11 @@ func (r Request) Target() string {
 	const long = 60
 	if e := r.Briefing.Effects; len(e) > 0 {
 		word, _, _ := strings.Cut(e[0].Where, ", ")
-		if e[0].What != "file" { // "deployment api namespace=web"
+		if e[0].What != "file" && e[0].What != "folder" { // "deployment api namespace=web"
 			words := slices.DeleteFunc(strings.Fields(word), func(w string) bool { return strings.Contains(w, "=") })
 			word = strings.Join(words[max(len(words)-1, 0):], "")
 		}
-		if word != "" && len(word) <= long && !strings.ContainsAny(word, "⟨…") {
+		if word != "" && word == strings.TrimSpace(word) && len(word) <= long && !strings.ContainsAny(word, "⟨…") {
 			return holdgate.Visible(word)
 		}
 	}

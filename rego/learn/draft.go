@@ -59,11 +59,13 @@ type drafted struct {
 		Host   string `json:"host"`
 	} `json:"http"`
 	Facts struct {
-		Commands []struct {
-			Program    string `json:"program"`
-			Subcommand string `json:"subcommand"`
-		} `json:"commands"`
+		Commands []command `json:"commands"`
 	} `json:"facts"`
+}
+
+type command struct {
+	Program    string `json:"program"`
+	Subcommand string `json:"subcommand"`
 }
 
 // A Drafted is a rule for calls like one, with its test, to be looked at and changed.
@@ -90,7 +92,7 @@ func Draft(ctx context.Context, e *rego.Engine, past rego.Past, kind DraftKind) 
 	if err := json.Unmarshal(input, &in); err != nil {
 		return Drafted{}, fmt.Errorf("reading what policy sees: %w", err)
 	}
-	title, conditions := in.conditions()
+	title, conditions := in.conditions(abouts(x))
 	if len(conditions) == 0 {
 		return Drafted{}, fmt.Errorf("%w: it is no tool call and no HTTP request", ErrDraft)
 	}
@@ -113,24 +115,29 @@ func Draft(ctx context.Context, e *rego.Engine, past rego.Past, kind DraftKind) 
 	return Drafted{Name: name, Files: map[string]string{name + ".rego": rule, name + "_test.rego": test}}, nil
 }
 
-// conditions are what a rule for calls like this one asks for, and its title.
-func (in drafted) conditions() (title string, list []string) {
+// abouts are what the rules that ask say they ask about.
+func abouts(x rego.Explanation) (list []string) {
+	for _, f := range x.Fired {
+		list = append(list, f.About...)
+	}
+	return list
+}
+
+// conditions are what a rule for calls like this one asks for, and its title. Of a shell's
+// line it is the command that was asked about.
+func (in drafted) conditions(abouts []string) (title string, list []string) {
 	if t := in.Tool; t != nil {
 		title = strings.TrimPrefix(t.Server+"/"+t.Name, "/")
 		list = append(list, "input.tool.name == "+quoted(t.Name))
 		if t.Server != "" {
 			list = append(list, "input.tool.server == "+quoted(t.Server))
 		}
-		for _, c := range in.Facts.Commands {
-			if c.Program == "" {
-				continue
-			}
+		if c := in.command(abouts); c != nil {
 			title = strings.TrimSpace(c.Program + " " + c.Subcommand)
 			list = append(list, "some c in input.facts.commands", "c.program == "+quoted(c.Program))
 			if c.Subcommand != "" {
 				list = append(list, "c.subcommand == "+quoted(c.Subcommand))
 			}
-			break
 		}
 		return title, list
 	}
@@ -138,6 +145,28 @@ func (in drafted) conditions() (title string, list []string) {
 		return h.Method + " " + h.Host, []string{"input.http.method == " + quoted(h.Method), "input.http.host == " + quoted(h.Host)}
 	}
 	return "", nil
+}
+
+// command is the one that the strictest rule asks about, else the first that does more
+// than go to a folder; nil where there is none.
+func (in drafted) command(abouts []string) *command {
+	commands := slices.DeleteFunc(slices.Clone(in.Facts.Commands), func(c command) bool { return c.Program == "" })
+	for _, about := range abouts {
+		for _, c := range commands {
+			if about == c.Program || strings.HasPrefix(about, c.Program+" ") {
+				return &c
+			}
+		}
+	}
+	for _, c := range commands {
+		if c.Program != "cd" {
+			return &c
+		}
+	}
+	if len(commands) > 0 {
+		return &commands[0]
+	}
+	return nil
 }
 
 // exceptions are settings by which the rules that ask about a call do not.
@@ -153,6 +182,10 @@ func exceptions(x rego.Explanation, c holdgate.Call, input []byte) (Drafted, err
 			continue
 		case f.Required || f.Choice || f.Risk == string(holdgate.RiskCritical):
 			return Drafted{}, fmt.Errorf("%w: the rule %s asks a person each time", ErrDraft, f.Rule)
+		case f.Gate != "":
+			return Drafted{}, fmt.Errorf("%w: the rule %s asks at the gate %s, for all that comes there", ErrDraft, f.Rule, f.Gate)
+		case len(f.About) == 0:
+			return Drafted{}, fmt.Errorf("%w: the rule %s does not say what of the call it asks about, so that an exception would be for all calls", ErrDraft, f.Rule)
 		}
 		list = append(list, rego.Exception{Rule: f.Rule, Match: rego.ExceptionMatch{Tool: tool, About: slices.Clone(f.About)}, Reason: "people decided that it need not be asked"})
 	}

@@ -14,7 +14,8 @@ import (
 type Passes struct {
 	Refused int       // calls of the log that policy refused, or people denied, steered, edited or did not answer
 	Unknown int       // of them, how many can't be judged again
-	List    []Changed // the first [MaxChanges] that would pass, in order
+	Passing int       // of them, how many would pass
+	List    []Changed // the first [MaxChanges] of these, in order
 }
 
 // RefusedThatPass judges all calls of the log that were ever refused by a policy that
@@ -35,7 +36,10 @@ func RefusedThatPass(ctx context.Context, judge *rego.Judge, log Log, own rego.O
 			return p, ctx.Err()
 		case err != nil:
 			p.Unknown++
-		case d.Action == holdgate.Allow && len(p.List) < MaxChanges:
+		case d.Action == holdgate.Allow:
+			if p.Passing++; p.Passing > MaxChanges {
+				continue
+			}
 			p.List = append(p.List, Changed{Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: What(n.Call),
 				Was: acted(n.Decision.Action, n.Decision.Would), WasRule: n.Decision.Rule, Now: d.Action.String(), NowRule: d.Rule, Reason: d.Reason})
 		}

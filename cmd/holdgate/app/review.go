@@ -108,7 +108,7 @@ func (p policies) Review(ctx context.Context, in api.PolicyPush) (api.PolicyRevi
 	if err != nil {
 		return r, fmt.Errorf("judging calls that were refused: %w", err)
 	}
-	r.Refused, r.RefusedUnknown = passes.Refused, passes.Unknown
+	r.Refused, r.RefusedUnknown, r.Passing = passes.Refused, passes.Unknown, passes.Passing
 	for _, n := range passes.List[:min(len(passes.List), maxPasses)] {
 		r.Passes = append(r.Passes, api.PolicyPass{Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, What: n.What, WasRule: n.WasRule})
 	}
