@@ -56,6 +56,7 @@ type header struct {
 	GID   uint32            `json:"g,omitempty"`
 	Attrs map[string][]byte `json:"x,omitempty"`
 	Names []int64           `json:"n,omitempty"` // of other records that removed a name of the same file
+	Of    int64             `json:"o,omitempty"` // the record of which that is another; nothing else is set then
 }
 
 // newAEAD makes the cipher of packs of a key of 32 bytes.
@@ -253,25 +254,40 @@ const errDamaged conflict = "what is kept was changed, or was sealed with anothe
 
 // copyTo makes an empty file the same as one that is kept.
 func (p *pack) copyTo(fd int, n int64) error {
+	size, err := p.pieces(n, func(piece []byte, at int64) error { return pwrite(fd, piece, at) })
+	if err != nil {
+		return err
+	}
+	return unix.Ftruncate(fd, size)
+}
+
+// check makes sure that all that is kept of a record can be read.
+func (p *pack) check(n int64) error {
+	_, err := p.pieces(n, func([]byte, int64) error { return nil })
+	return err
+}
+
+// pieces reads the content of a record. It returns its size, holes included.
+func (p *pack) pieces(n int64, each func(piece []byte, at int64) error) (int64, error) {
 	var h header
 	for at, flags := p.at[n], uint32(0); flags&frameLast == 0; {
 		var pieces []byte
 		var err error
 		if pieces, flags, at, err = p.read(at, &h); err != nil {
-			return err
+			return 0, err
 		}
 		for len(pieces) >= 12 {
 			where, size := int64(binary.LittleEndian.Uint64(pieces)), int(binary.LittleEndian.Uint32(pieces[8:]))
 			if size > len(pieces)-12 {
-				return errDamaged
+				return 0, errDamaged
 			}
-			if err := pwrite(fd, pieces[12:12+size], where); err != nil {
-				return err
+			if err := each(pieces[12:12+size], where); err != nil {
+				return 0, err
 			}
 			pieces = pieces[12+size:]
 		}
 	}
-	return unix.Ftruncate(fd, h.Size)
+	return h.Size, nil
 }
 
 func pwrite(fd int, buf []byte, at int64) error {

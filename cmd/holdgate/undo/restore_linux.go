@@ -258,7 +258,7 @@ func (u *undoing) written(r record, p place, st status, exists bool) error {
 	if !u.saved.has(r.N) {
 		return notKept
 	}
-	if _, err := u.saved.head(r.N); err != nil {
+	if err := u.saved.check(r.N); err != nil { // before anything is lost
 		return err
 	}
 	if st.was.Mode&0o600 != 0o600 {

@@ -26,7 +26,7 @@ type sealer struct {
 	reserve int64
 
 	mu      sync.Mutex
-	waiting []int64
+	waiting [][]int64
 	more    chan struct{} // something waits
 	ended   chan struct{} // closed: nothing comes any more
 	done    chan struct{}
@@ -60,7 +60,7 @@ func startSealer(entry string, objects int, aead cipher.AEAD, reserve int64) (*s
 // moved tells of a file that is in the entry now.
 func (s *sealer) moved(n int64) {
 	s.mu.Lock()
-	s.waiting = append(s.waiting, n)
+	s.waiting = append(s.waiting, []int64{n})
 	s.mu.Unlock()
 	select {
 	case s.more <- struct{}{}:
@@ -107,20 +107,18 @@ func (s *sealer) close() error {
 	return errors.Join(err, s.pack.close())
 }
 
-// seal seals files that have one name, and removes them once they are on the disk.
-func (s *sealer) seal(list []int64) error {
+// seal seals files, and removes them once they are on the disk. Each is the records
+// that removed its names, in their order. What is not sealed now is by the next run.
+func (s *sealer) seal(list [][]int64) error {
 	for len(list) > 0 {
 		var sealed []int64
-		if s.room() != nil {
-			return nil // what is not sealed now is by the next run
-		}
 		for began := s.pack.end; len(list) > 0 && len(sealed) < batchFiles && s.pack.end-began < batchBytes; list = list[1:] {
-			ok, err := s.one(list[0], nil)
+			ok, err := s.one(list[0])
 			if err != nil {
 				return errors.Join(fatal(err), s.remove(sealed))
 			}
 			if ok {
-				sealed = append(sealed, list[0])
+				sealed = append(sealed, list[0]...)
 			}
 		}
 		if err := s.remove(sealed); err != nil {
@@ -130,21 +128,24 @@ func (s *sealer) seal(list []int64) error {
 	return nil
 }
 
-// room makes sure that there is room for what is sealed before what it was made of goes.
-func (s *sealer) room() error {
+// room reports whether so many bytes can be sealed before what they were made of goes:
+// the reserve of the disk stays free, and a pack is no larger than a file may be.
+func (s *sealer) room(bytes int64) (bool, error) {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(s.pack.f.Fd()), &st); err != nil {
-		return err
+		return false, err
 	}
-	if int64(st.Bavail)*st.Bsize < s.reserve+batchBytes {
-		return unix.ENOSPC
+	var most unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &most); err != nil {
+		return false, err
 	}
-	return nil
+	bytes += bytes/256 + chunk // frames, and what it was beside its content
+	return int64(st.Bavail)*st.Bsize-s.reserve >= bytes && uint64(s.pack.end+bytes) <= most.Cur, nil
 }
 
-// fatal is an error, but where the disk is full: the next run seals what is left.
+// fatal is an error, but where there is no room.
 func fatal(err error) error {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {
 		return nil
 	}
 	return err
@@ -166,9 +167,10 @@ func (s *sealer) remove(list []int64) error {
 	return nil
 }
 
-// one seals a file whose other names, if any, are in the entry too. It reports false
-// where the file stays: what is no content, or could not be made again as it was.
-func (s *sealer) one(n int64, names []int64) (bool, error) {
+// one seals a file, of which all names are in the entry. It reports false where the file
+// stays: what is no content, could not be made again as it was, or has no room.
+func (s *sealer) one(names []int64) (bool, error) {
+	n := names[len(names)-1]
 	st, err := stat(s.objects, object(n))
 	if errors.Is(err, unix.ENOENT) {
 		return false, nil
@@ -176,8 +178,11 @@ func (s *sealer) one(n int64, names []int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if st.kind() != unix.S_IFREG || int(st.nlink) != 1+len(names) || !ours(st) {
+	if st.kind() != unix.S_IFREG || int(st.nlink) != len(names) || !ours(st) {
 		return false, nil
+	}
+	if fits, err := s.room(st.blocks); !fits {
+		return false, err
 	}
 	if st.was.Mode&0o400 == 0 {
 		if err := unix.Fchmodat(s.objects, object(n), st.was.Mode&0o7777|0o400, 0); err != nil {
@@ -193,7 +198,14 @@ func (s *sealer) one(n int64, names []int64) (bool, error) {
 	if err != nil || attrs["security.capability"] != nil {
 		return false, err
 	}
-	return true, s.pack.add(n, header{Size: st.size, Was: st.was, GID: st.gid, Attrs: attrs, Names: names}, fd)
+	others := names[:len(names)-1]
+	err = s.pack.add(n, header{Size: st.size, Was: st.was, GID: st.gid, Attrs: attrs, Names: others}, fd)
+	for _, other := range others {
+		if err == nil {
+			err = s.pack.add(other, header{Of: n}, fd)
+		}
+	}
+	return err == nil, err
 }
 
 // ours reports whether a file can be made again with the owner that it has.
@@ -205,11 +217,11 @@ func ours(st status) bool {
 	return int(st.gid) == unix.Getegid() || slices.Contains(groups, int(st.gid))
 }
 
-// rest seals what is still in the entry: files with several names, where all of them
+// rest seals what is still in the entry: also files with several names, where all of them
 // are here. Of the others somebody has the content in the open anyhow.
 func (s *sealer) rest() error {
 	list, err := os.ReadDir(s.dir)
-	if err != nil || s.room() != nil {
+	if err != nil {
 		return err
 	}
 	of := map[identity][]int64{}
@@ -227,22 +239,13 @@ func (s *sealer) rest() error {
 			of[st.id] = append(of[st.id], n)
 		}
 	}
-	var sealed []int64
+	var files [][]int64
 	for _, names := range of {
-		slices.Sort(names)
-		if len(names) > maxNames {
-			continue
-		}
-		last := len(names) - 1
-		ok, err := s.one(names[last], names[:last])
-		if err != nil {
-			return errors.Join(fatal(err), s.remove(sealed))
-		}
-		if ok {
-			sealed = append(sealed, names...)
+		if slices.Sort(names); len(names) <= maxNames {
+			files = append(files, names)
 		}
 	}
-	return s.remove(sealed)
+	return s.seal(files)
 }
 
 // attributes are the extended attributes of an open file.
@@ -279,9 +282,13 @@ func attributes(fd int) (map[string][]byte, error) {
 }
 
 // unpack makes a file of a pack again, in the folder of objects, with all names that
-// it had there. tell learns what it is now, before it has a name.
-func (p *pack) unpack(objects int, n int64, tell func(now identity) error) error {
+// it had there, whichever of its records is named. tell learns what it is now, before it has a name.
+func (p *pack) unpack(objects int, n int64, tell func(now identity) error) (err error) {
 	h, err := p.head(n)
+	if err == nil && h.Of != 0 {
+		n = h.Of
+		h, err = p.head(n)
+	}
 	if err != nil {
 		return err
 	}
@@ -292,6 +299,11 @@ func (p *pack) unpack(objects int, n int64, tell func(now identity) error) error
 		return err
 	}
 	defer unix.Close(fd)
+	defer func() {
+		if err != nil {
+			_ = unix.Unlinkat(objects, name, 0)
+		}
+	}()
 	if err := p.copyTo(fd, n); err != nil {
 		return err
 	}

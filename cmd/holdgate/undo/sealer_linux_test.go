@@ -2,6 +2,7 @@ package undo
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,4 +123,127 @@ func TestAnotherKeyOpensNothing(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(root, "a")); string(got) != "before" {
 		t.Errorf("it holds %q", got)
 	}
+}
+
+func TestAFileWithSeveralNamesIsBroughtBackByAnyOfThem(t *testing.T) {
+	root, dir := folders(t)
+	must(t, os.WriteFile(filepath.Join(root, "a"), []byte("before"), 0o600))
+	for _, name := range []string{"b", "c"} {
+		must(t, os.Link(filepath.Join(root, "a"), filepath.Join(root, name)))
+	}
+	before := manifest(t, root)
+	s, err := Open(dir, Options{Key: testKey})
+	must(t, err)
+	w := newWorker(t, s, root)
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, w.run.tree.unlink(w.at(name)))
+	}
+	must(t, w.run.Finish())
+	if found := holding(t, dir, "before"); len(found) > 0 {
+		t.Fatalf("not sealed: %v", found)
+	}
+	for _, name := range []string{"a", "b"} {
+		r, err := s.Undo(w.run.ID, Selection{Paths: []string{name}})
+		must(t, err)
+		if len(r.Conflicts) > 0 {
+			t.Errorf("conflicts: %v", r.Conflicts)
+		}
+		holds(t, root, name, "before")
+		holds(t, root, "c", "none")
+	}
+	undone(t, s, w.run.ID)
+	same(t, before, manifest(t, root))
+}
+
+// removed is a run that removed a small and a large file, which wait to be sealed.
+func removed(t *testing.T, root, dir string) (*Store, *Run) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(root, "small"), []byte("canary of the small"), 0o600))
+	must(t, os.WriteFile(filepath.Join(root, "large"), bytes.Repeat([]byte("canary of the large "), 1<<20/20), 0o600))
+	s, err := Open(dir, Options{Key: testKey})
+	must(t, err)
+	run, err := s.Begin(root, "test")
+	must(t, err)
+	for _, name := range []string{"large", "small"} {
+		at, err := run.tree.at(name)
+		must(t, err)
+		must(t, run.tree.unlink(at))
+		at.close()
+	}
+	return s, run
+}
+
+func TestWhatHasNoRoomIsNotSealed(t *testing.T) {
+	for name, close := range map[string]func(run *Run, free int64) error{
+		"the reserve": func(run *Run, free int64) error {
+			run.tree.sealer.reserve = free - 900<<10
+			return run.Finish()
+		},
+		"the largest file": func(run *Run, _ int64) error {
+			var was unix.Rlimit
+			if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+				return err
+			}
+			if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 600 << 10, Max: was.Max}); err != nil {
+				return err
+			}
+			return errors.Join(run.Finish(), unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t, "16m")
+			root, dir := filepath.Join(disk, "work"), filepath.Join(disk, "undo")
+			must(t, os.Mkdir(root, 0o755))
+			s, run := removed(t, root, dir)
+			if err := close(run, free(t, run.tree.journal.f)); err != nil {
+				t.Fatalf("the run's end: %v", err)
+			}
+			if found := holding(t, dir, "canary of the large"); len(found) != 1 {
+				t.Errorf("the large file has no room, and is in %v", found)
+			}
+			if found := holding(t, dir, "canary of the small"); len(found) > 0 {
+				t.Errorf("the small file has room, and is in the open: %v", found)
+			}
+			must(t, s.Expire(run.Began, 0)) // now there is room
+			if found := holding(t, dir, "canary"); len(found) > 0 {
+				t.Errorf("the next run left in the open: %v", found)
+			}
+			undone(t, s, run.ID)
+			holds(t, root, "small", "canary of the small")
+		})
+	}
+}
+
+func TestAFileIsNotEmptiedForWhatCannotBeRead(t *testing.T) {
+	content := bytes.Repeat([]byte("before "), 3*chunk/7)
+	root, dir := folders(t)
+	must(t, os.WriteFile(filepath.Join(root, "a"), content, 0o644))
+	s, err := Open(dir, Options{Key: testKey})
+	must(t, err)
+	w := newWorker(t, s, root)
+	w.write("a", "after")
+	must(t, w.run.Finish())
+	saved, err := os.OpenFile(filepath.Join(dir, w.run.ID, fileSaved), os.O_RDWR, 0)
+	must(t, err)
+	defer saved.Close()
+	info, err := saved.Stat()
+	must(t, err)
+	last := make([]byte, 1)
+	_, err = saved.ReadAt(last, info.Size()-1)
+	must(t, err)
+	for _, b := range []byte{last[0] ^ 1, last[0]} {
+		_, err = saved.WriteAt([]byte{b}, info.Size()-1)
+		must(t, err)
+		r, err := s.Undo(w.run.ID, Selection{})
+		must(t, err)
+		if damaged := b != last[0]; damaged {
+			if len(r.Conflicts) != 1 || r.Conflicts[0].Why != string(errDamaged) {
+				t.Errorf("conflicts: %v", r.Conflicts)
+			}
+			holds(t, root, "a", "after")
+		} else if len(r.Conflicts) > 0 {
+			t.Errorf("conflicts: %v", r.Conflicts)
+		}
+	}
+	holds(t, root, "a", string(content))
 }

@@ -88,9 +88,8 @@ func (s Selection) after(list []record) later {
 		l.paths[string(r.Path)] = r.N
 		if r.Op == opRename {
 			l.paths[string(r.To)] = r.N
-			l.files[r.Over] = r.N
 		}
-		if r.Kind != unix.S_IFDIR {
+		if r.Kind != unix.S_IFDIR && r.Op != opUnlink && r.Op != opDrop { // of a name of it that went the path says
 			l.files[r.ID] = r.N
 		}
 	}
