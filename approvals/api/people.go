@@ -17,7 +17,8 @@ type Roster interface {
 	// People are all who may answer, and those of the configuration who were removed, in
 	// the order of names.
 	People() []PersonState
-	// PutPerson adds a person, or changes one who was added so.
+	// PutPerson adds a person, or changes one who was added so. It refuses somebody who
+	// was removed.
 	PutPerson(ctx context.Context, by, name string, p PersonPut) error
 	// RemovePerson removes a person. One of the configuration stays removed until the
 	// configuration no longer names them.

@@ -9,8 +9,12 @@ package login
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,9 +32,12 @@ import (
 
 const (
 	begunLasts = 10 * time.Minute
-	maxBegun   = 1000 // sign-ins that wait for the provider
+	maxPath    = 2000 // bytes: longer ones do not fit a cookie
 	maxGroups  = 1000
 	timeout    = 10 * time.Second // of one question to the provider
+	// invalidGrant is the one error of a provider by which a sign-in is over (RFC 6749,
+	// section 5.2). All others are of the configuration, the provider or what lies between.
+	invalidGrant = "invalid_grant"
 )
 
 // ErrEnded says that the provider takes a sign-in for over.
@@ -59,14 +66,14 @@ type Provider struct {
 	finding sync.Mutex     // held while the provider is asked for found
 	found   *oidc.Provider // once it was reached
 
-	mu    sync.Mutex
-	begun map[string]begun
+	sealed cipher.AEAD // what browsers keep: only this process reads it
 }
 
-// A begun is a sign-in that waits for the provider's answer.
+// A begun is a sign-in that waits for the provider's answer. The browser keeps it and
+// nothing is kept here, so that no number of sign-ins that are begun ends another.
 type begun struct {
-	nonce, verifier, path string
-	until                 time.Time
+	State, Nonce, Verifier, Path string
+	Until                        time.Time
 }
 
 // New returns a Provider. It is asked what it can do when it is needed first.
@@ -74,7 +81,12 @@ func New(c Config) *Provider {
 	if c.Client == nil {
 		c.Client = &http.Client{Timeout: timeout}
 	}
-	return &Provider{c: c, begun: make(map[string]begun)}
+	var key [32]byte
+	_, _ = rand.Read(key[:])          // never fails: see its documentation
+	block, _ := aes.NewCipher(key[:]) // fails for other lengths alone
+	p := &Provider{c: c}
+	p.sealed, _ = cipher.NewGCMWithRandomNonce(block) // fails for other ciphers alone
+	return p
 }
 
 // discover asks the provider what it can do, once.
@@ -105,9 +117,9 @@ func (p *Provider) oauth(found *oidc.Provider) (*oauth2.Config, error) {
 	return o, nil
 }
 
-// Begin is where a browser goes to sign in, and the state that it has to bring back.
+// Begin is where a browser goes to sign in, and what it has to keep and bring back.
 // path is where it wants to go then.
-func (p *Provider) Begin(ctx context.Context, path string) (to, state string, err error) {
+func (p *Provider) Begin(ctx context.Context, path string) (to, kept string, err error) {
 	found, err := p.discover(ctx)
 	if err != nil {
 		return "", "", err
@@ -116,84 +128,79 @@ func (p *Provider) Begin(ctx context.Context, path string) (to, state string, er
 	if err != nil {
 		return "", "", err
 	}
-	b := begun{nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), path: path, until: time.Now().Add(begunLasts)}
-	state = rand.Text()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k, o := range p.begun {
-		if time.Now().After(o.until) {
-			delete(p.begun, k)
-		}
+	if len(path) > maxPath {
+		path = "/"
 	}
-	if len(p.begun) >= maxBegun {
-		p.dropOldest()
+	b := begun{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Path: path, Until: time.Now().Add(begunLasts)}
+	if kept, err = p.seal(b); err != nil {
+		return "", "", err
 	}
-	p.begun[state] = b
-	options := []oauth2.AuthCodeOption{oidc.Nonce(b.nonce), oauth2.S256ChallengeOption(b.verifier)}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(b.Nonce), oauth2.S256ChallengeOption(b.Verifier)}
 	if slices.Contains(p.c.Scopes, oidc.ScopeOfflineAccess) {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // without which there is no refresh token
 	}
-	return o.AuthCodeURL(state, options...), state, nil
+	return o.AuthCodeURL(b.State, options...), kept, nil
 }
 
-// dropOldest forgets the sign-in that has waited longest.
-func (p *Provider) dropOldest() {
-	var oldest string
-	for state, b := range p.begun {
-		if oldest == "" || b.until.Before(p.begun[oldest].until) {
-			oldest = state
-		}
+// seal is a sign-in that waits, as a browser keeps it.
+func (p *Provider) seal(b begun) (string, error) {
+	raw, err := json.Marshal(b)
+	return base64.RawURLEncoding.EncodeToString(p.sealed.Seal(nil, nil, raw, nil)), err
+}
+
+// unseal reads what a browser has kept.
+func (p *Provider) unseal(kept string) (b begun, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(kept)
+	if err == nil {
+		raw, err = p.sealed.Open(nil, nil, raw, nil)
 	}
-	delete(p.begun, oldest)
+	return b, err == nil && json.Unmarshal(raw, &b) == nil && time.Now().Before(b.Until)
 }
 
 // Finish signs in who comes back from the provider with the answer, in the browser that
-// had the state. It returns where they wanted to go.
-func (p *Provider) Finish(ctx context.Context, answer url.Values, state string) (_ *SignIn, path string, err error) {
-	p.mu.Lock()
-	b, known := p.begun[answer.Get("state")]
-	delete(p.begun, answer.Get("state"))
-	p.mu.Unlock()
+// has kept what [Provider.Begin] gave it. It returns where they wanted to go.
+func (p *Provider) Finish(ctx context.Context, answer url.Values, kept string) (_ *SignIn, path string, err error) {
+	b, ok := p.unseal(kept)
 	switch {
-	case !known || time.Now().After(b.until):
-		return nil, "", errors.New("this sign-in was not begun here, or too long ago")
-	case subtle.ConstantTimeCompare([]byte(state), []byte(answer.Get("state"))) != 1:
-		return nil, b.path, errors.New("this sign-in was begun in another browser")
+	case !ok:
+		return nil, "", errors.New("this sign-in was not begun in this browser, or too long ago, or before the sidecar was started anew")
+	case subtle.ConstantTimeCompare([]byte(b.State), []byte(answer.Get("state"))) != 1:
+		return nil, b.Path, errors.New("this sign-in was begun in another browser, or another one was begun in this browser since")
 	case answer.Get("error") != "":
-		return nil, b.path, fmt.Errorf("the provider refuses: %s", holdgate.Visible(holdgate.Bounded(answer.Get("error")+" "+answer.Get("error_description"), 300)))
+		return nil, b.Path, fmt.Errorf("the provider refuses: %s", holdgate.Visible(holdgate.Bounded(answer.Get("error")+" "+answer.Get("error_description"), 300)))
 	case answer.Has("iss") && answer.Get("iss") != p.c.Issuer:
-		return nil, b.path, errors.New("another provider answers")
+		return nil, b.Path, errors.New("another provider answers")
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
-		return nil, b.path, err
+		return nil, b.Path, err
 	}
 	o, err := p.oauth(found)
 	if err != nil {
-		return nil, b.path, err
+		return nil, b.Path, err
 	}
 	ctx = oidc.ClientContext(ctx, p.c.Client)
-	token, err := o.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(b.verifier))
+	token, err := o.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(b.Verifier))
 	if err != nil {
-		return nil, b.path, fmt.Errorf("trading the code at the provider: %w", err)
+		return nil, b.Path, fmt.Errorf("trading the code at the provider: %w", err)
 	}
 	s := &SignIn{p: p, token: token, reading: make(chan struct{}, 1)}
-	claims, err := s.idClaims(ctx, found, token, b.nonce)
+	claims, err := s.idClaims(ctx, found, token, b.Nonce)
 	if err != nil {
-		return nil, b.path, err
+		return nil, b.Path, err
 	}
 	if claims == nil {
-		return nil, b.path, errors.New("the provider gave no ID token")
+		return nil, b.Path, errors.New("the provider gave no ID token")
 	}
 	user, err := s.userClaims(ctx, found)
 	if err != nil {
-		return nil, b.path, err
+		return nil, b.Path, err
 	}
 	if s.name, err = nameOf(p.c.NameClaim, claims, user); err != nil {
-		return nil, b.path, err
+		return nil, b.Path, err
 	}
 	s.groups = groupsOf(p.c.GroupsClaim, user, claims)
-	return s, b.path, nil
+	return s, b.Path, nil
 }
 
 // A SignIn is one person's. It is safe for concurrent use.
@@ -253,8 +260,8 @@ func (s *SignIn) read(ctx context.Context) ([]string, error) {
 	var claims map[string]any
 	if s.token.RefreshToken != "" {
 		fresh, err := o.TokenSource(ctx, &oauth2.Token{RefreshToken: s.token.RefreshToken}).Token()
-		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok && e.Response != nil && e.Response.StatusCode/100 == 4 && e.Response.StatusCode != http.StatusTooManyRequests {
-			return nil, fmt.Errorf("%w: %s", ErrEnded, holdgate.Visible(e.ErrorCode))
+		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok && e.ErrorCode == invalidGrant {
+			return nil, fmt.Errorf("%w: %s", ErrEnded, holdgate.Visible(holdgate.Bounded(e.ErrorDescription, 300)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("asking the provider for a new token: %w", err)
@@ -311,8 +318,8 @@ func (s *SignIn) userClaims(ctx context.Context, found *oidc.Provider) (map[stri
 	client.Transport = seen
 	info, err := found.UserInfo(oidc.ClientContext(ctx, &client), oauth2.StaticTokenSource(s.token))
 	switch {
-	case err != nil && (seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden):
-		return nil, fmt.Errorf("%w: it gives nothing for the token", ErrEnded)
+	case err != nil && seen.status == http.StatusUnauthorized && s.token.RefreshToken == "": // which would bring another
+		return nil, fmt.Errorf("%w: its token counts no longer", ErrEnded)
 	case err != nil:
 		return nil, fmt.Errorf("asking the provider about a person: %w", err)
 	case info.Subject != s.subject:

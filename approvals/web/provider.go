@@ -16,12 +16,12 @@ import (
 // A Login is an OpenID Connect provider at which people sign in. It is safe for
 // concurrent use.
 type Login interface {
-	// Begin is where a browser goes to sign in, and the state that it keeps meanwhile.
-	Begin(ctx context.Context, path string) (to, state string, err error)
-	// Finish signs in who comes back with an answer, in a browser that had the state. It
+	// Begin is where a browser goes to sign in, and what it keeps meanwhile.
+	Begin(ctx context.Context, path string) (to, kept string, err error)
+	// Finish signs in who comes back with an answer, in a browser that has kept that. It
 	// returns where they wanted to go. The error wraps [people.ErrNotEntitled] where the
 	// provider knows them, and they may do nothing here.
-	Finish(ctx context.Context, answer url.Values, state string) (api.Credential, string, error)
+	Finish(ctx context.Context, answer url.Values, kept string) (api.Credential, string, error)
 	// Leave says that a browser was signed out.
 	Leave(ctx context.Context, c api.Credential)
 }
@@ -41,13 +41,13 @@ func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	to, state, err := s.c.Login.Begin(r.Context(), "/"+strings.TrimLeft(r.URL.Query().Get("back"), "/\\"))
+	to, kept, err := s.c.Login.Begin(r.Context(), "/"+strings.TrimLeft(r.URL.Query().Get("back"), "/\\"))
 	if err != nil {
 		s.c.Logger.ErrorContext(r.Context(), "leading a person to the provider", "error", err)
 		s.showDoor(w, r, http.StatusBadGateway, door{Refused: "The provider cannot be reached. The sidecar's log says why."})
 		return
 	}
-	c := s.cookie(state)
+	c := s.cookie(kept)
 	c.Name, c.Path, c.MaxAge = strings.Replace(c.Name, cookieName, stateName, 1), "/", int(stateLasts.Seconds())
 	c.SameSite = http.SameSiteLaxMode // a browser brings it from the provider's page
 	http.SetCookie(w, c)
@@ -62,12 +62,12 @@ func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) {
 	}
 	gone := s.cookie("")
 	gone.Name, gone.MaxAge = strings.Replace(gone.Name, cookieName, stateName, 1), -1
-	state := ""
+	kept := ""
 	if c, err := r.Cookie(gone.Name); err == nil {
-		state = c.Value
+		kept = c.Value
 	}
 	http.SetCookie(w, gone)
-	c, path, err := s.c.Login.Finish(r.Context(), r.URL.Query(), state)
+	c, path, err := s.c.Login.Finish(r.Context(), r.URL.Query(), kept)
 	path = inside(path) // it came from a link
 	if err != nil {
 		s.c.Logger.WarnContext(r.Context(), "refusing a sign-in at the provider", "error", err)

@@ -21,7 +21,7 @@ const (
 	cookieName = "holdgate" // with "__Host-" before it under TLS
 	linkLasts  = time.Minute
 	idleLasts  = 12 * time.Hour
-	maxSignins = 100 // and as many links that wait
+	maxSignins = 100 // of one person, and as many links that wait
 )
 
 // A signin is one browser in which a person has signed in.
@@ -66,9 +66,7 @@ func (s *signins) offer(c api.Credential, path string) (code string, until time.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sweep()
-	if len(s.links) >= maxSignins {
-		clear(s.links)
-	}
+	bound(s.links, func(l link) (string, time.Time) { return l.credential.Person, l.until }, c.Person)
 	until = s.now().Add(linkLasts)
 	s.links[hash] = link{credential: c, path: path, until: until}
 	return code, until
@@ -97,9 +95,7 @@ func (s *signins) enter(c api.Credential, browser string) (value string) {
 }
 
 func (s *signins) begin(c api.Credential, browser string) (value string) {
-	if len(s.in) >= maxSignins {
-		s.dropOldest()
-	}
+	bound(s.in, func(in signin) (string, time.Time) { return in.credential.Person, in.used }, c.Person)
 	value, key := secret(32)
 	now := s.now()
 	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: c, since: now, used: now, browser: browser}
@@ -121,15 +117,24 @@ func (s *signins) sweep() {
 	}
 }
 
-func (s *signins) dropOldest() {
+// bound forgets the oldest of a person's where they have as many as they may: nobody's are
+// ended by another's.
+func bound[T any](all map[[32]byte]T, of func(T) (person string, at time.Time), person string) {
 	var oldest [32]byte
-	var at time.Time
-	for k, in := range s.in {
-		if at.IsZero() || in.used.Before(at) {
-			oldest, at = k, in.used
+	var since time.Time
+	n := 0
+	for k, v := range all {
+		whose, at := of(v)
+		if whose != person {
+			continue
+		}
+		if n++; n == 1 || at.Before(since) {
+			oldest, since = k, at
 		}
 	}
-	delete(s.in, oldest)
+	if n >= maxSignins {
+		delete(all, oldest)
+	}
 }
 
 // of finds who is signed in where a request comes from.

@@ -39,6 +39,29 @@ func TestALinkWorksOnce(t *testing.T) {
 	}
 }
 
+// Whoever signs in without end ends nobody else's sign-ins and links.
+func TestNobodysSignInsEndAnothers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	bob := h.signIn("bob")
+	_, waits, _ := strings.Cut(h.link("bob", "/agents"), "#")
+	var first, last *browser
+	for i := range 101 {
+		if last = h.signIn("ada"); i == 0 {
+			first = last
+		}
+		h.link("ada", "/")
+	}
+	bob.get("/")
+	if status, _, _ := (&browser{house: h}).do(http.MethodPost, "/open", url.Values{"code": {waits}}); status != http.StatusSeeOther {
+		t.Errorf("bob's link: %d", status)
+	}
+	last.get("/")
+	if status, _, _ := first.do(http.MethodGet, "/", nil); status != http.StatusUnauthorized {
+		t.Errorf("the oldest of as many as one may have: %d", status)
+	}
+}
+
 // A token that was taken back, and a sign-in that was ended, are worth nothing.
 func TestSigningOut(t *testing.T) {
 	t.Parallel()

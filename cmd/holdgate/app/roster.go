@@ -72,7 +72,13 @@ func (c *configs) PutPerson(ctx context.Context, by, name string, p api.PersonPu
 		if err != nil {
 			return nil, "", &api.RosterError{Text: err.Error()}
 		}
+		if was != nil && was.Removed {
+			return nil, "", &api.RosterError{Text: name + " was removed by " + was.By + ": restore them first"}
+		}
 		for _, a := range e.Accounts {
+			if i := slices.IndexFunc(n.roster, func(o roster.Entry) bool { return o.Removed && slices.Contains(o.Accounts, a) }); i >= 0 {
+				return nil, "", &api.RosterError{Text: a + " is of " + n.roster[i].Name + ", who was removed: restore them first"}
+			}
 			channel, _, _ := strings.Cut(a, ":")
 			if _, known := n.c.Plugins[channel]; !known && !(channel == config.ChannelOIDC && n.c.OIDC.On()) {
 				return nil, "", &api.RosterError{Text: fmt.Sprintf("there is no channel %q: plugins in the configuration names those that there are", channel)}
@@ -214,7 +220,7 @@ func (c *configs) changeRoster(ctx context.Context, by, name string, make func(n
 	if err != nil {
 		return &api.RosterError{Text: err.Error()}
 	}
-	if !next.administered() {
+	if n.administered() && !next.administered() {
 		return &api.RosterError{Text: "nobody with a token would have the role admin any more"}
 	}
 	write := func(tx store.Tx) error {
@@ -244,10 +250,12 @@ func entitled(by string) func(approvals.InForce) error {
 	}
 }
 
-// administered reports whether somebody who has a token has the role admin.
+// administered reports whether somebody who has a token has the role admin, whatever the
+// provider says.
 func (n *inForce) administered() bool {
-	return slices.ContainsFunc(n.tokens, func(t api.Credential) bool {
-		p, known := n.queue.People.Find(t.Person)
+	all, tokens, err := known(n.c, n.roster, nil)
+	return err == nil && slices.ContainsFunc(append(tokens, api.Credential{Person: n.c.Approver}), func(t api.Credential) bool {
+		p, known := all.Find(t.Person)
 		return known && p.Has(people.RoleAdmin)
 	})
 }

@@ -23,6 +23,7 @@ import (
 
 const (
 	signedInFor = 12 * time.Hour
+	maxCookies  = 100              // of one person
 	rereadIn    = 30 * time.Second // the most that reading groups again takes
 )
 
@@ -72,13 +73,13 @@ func (a *App) login() web.Login {
 }
 
 // Begin implements [web.Login].
-func (c *configs) Begin(ctx context.Context, path string) (to, state string, err error) {
+func (c *configs) Begin(ctx context.Context, path string) (to, kept string, err error) {
 	return c.provider.Begin(ctx, path)
 }
 
 // Finish implements [web.Login].
-func (c *configs) Finish(ctx context.Context, answer url.Values, state string) (api.Credential, string, error) {
-	at, path, err := c.provider.Finish(ctx, answer, state)
+func (c *configs) Finish(ctx context.Context, answer url.Values, kept string) (api.Credential, string, error) {
+	at, path, err := c.provider.Finish(ctx, answer, kept)
 	if err != nil {
 		return api.Credential{}, path, err
 	}
@@ -94,7 +95,7 @@ func (c *configs) Finish(ctx context.Context, answer url.Values, state string) (
 	}
 	before, now := *s, time.Now()
 	s.at, s.over, s.read, s.until = at, false, now, now.Add(signedInFor)
-	s.cookies = append(slices.Clone(s.cookies), cookie{credential.Token, s.until})
+	s.cookies = append(slices.Clone(s.cookies[max(0, len(s.cookies)-maxCookies+1):]), cookie{credential.Token, s.until})
 	if credential.Person, err = c.admit(ctx, s, credential.Token); err != nil {
 		if *s = before; before.at == nil {
 			c.in = slices.DeleteFunc(c.in, func(o *signIn) bool { return o == s })
