@@ -14,21 +14,29 @@ import (
 
 var writeReferences = flag.Bool("write-references", false, "write docs/api-*.md anew from the documents of the APIs")
 
+// references are pages, by the documents that they are made from.
+var references = map[string]string{
+	"docs/api-approvers.md": "approvals/api/openapi.json",
+	"docs/api-agents.md":    "proxy/agentapi/openapi.json",
+}
+
+func readOpenAPI(t *testing.T, name string) object {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root yaml.Node // JSON is YAML, and its nodes keep the order
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	return object{root.Content[0]}
+}
+
 // The references of both APIs say what their documents say, which tests in their packages hold to what is served.
 func TestTheReferencesAreThoseOfTheDocuments(t *testing.T) {
-	for page, document := range map[string]string{
-		"docs/api-approvers.md": "approvals/api/openapi.json",
-		"docs/api-agents.md":    "proxy/agentapi/openapi.json",
-	} {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var root yaml.Node // JSON is YAML, and its nodes keep the order
-		if err := yaml.Unmarshal(text, &root); err != nil {
-			t.Fatal(err)
-		}
-		want := reference(object{root.Content[0]}, document)
+	for page, document := range references {
+		want := reference(readOpenAPI(t, document), document)
 		if *writeReferences {
 			if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 				t.Fatal(err)

@@ -197,3 +197,54 @@ func TestTheDemoSaysThatItCompiles(t *testing.T) {
 		t.Errorf("it says %q (%v), want %q", out, err, want)
 	}
 }
+
+// The glossary explains each word in backticks that is one of the values the APIs choose from.
+func TestTheGlossaryHasTheValuesOfTheAPIs(t *testing.T) {
+	all := pages(t)
+	rows := regexp.MustCompile(`(?m)^\| ([a-z]+) \|`).FindAllStringSubmatch(all["docs/glossary.md"], -1)
+	explained := map[string]bool{}
+	for _, word := range slices.Concat(rows, oneBackticked.FindAllStringSubmatch(all["docs/glossary.md"], -1)) {
+		explained[word[1]] = true
+	}
+	values := map[string]bool{}
+	for _, document := range references {
+		for _, value := range enumerated(readOpenAPI(t, document)) {
+			values[value] = true
+		}
+	}
+	used := 0
+	for name, text := range all {
+		if _, made := references[name]; made || name == "docs/glossary.md" {
+			continue
+		}
+		for _, word := range oneBackticked.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			if values[word[1]] {
+				used++
+				if !explained[word[1]] {
+					t.Errorf("%s says `%s`, a value of an API, which docs/glossary.md does not explain", name, word[1])
+				}
+			}
+		}
+	}
+	if used < 200 {
+		t.Errorf("only %d values were found", used)
+	}
+}
+
+var oneBackticked = regexp.MustCompile("`([a-z][a-z_.]*)`")
+
+// enumerated are the values that schemas below an object list.
+func enumerated(o object) (values []string) {
+	for name, member := range o.each() {
+		if name == "enum" {
+			for _, value := range member.list() {
+				values = append(values, value.text())
+			}
+		}
+		values = append(values, enumerated(member)...)
+	}
+	for _, item := range o.list() {
+		values = append(values, enumerated(item)...)
+	}
+	return values
+}
