@@ -20,8 +20,9 @@ func (b *briefer) effects() {
 		e.Where, e.As, e.On, e.Says = oneLine(e.Where), oneLine(e.As), oneLine(e.On), oneLine(e.Says)
 		b.b.Effects = append(b.b.Effects, e)
 	}
-	if len(b.facts.ParseErrors) == 0 {
-		b.b.Undo = undo(b.facts.Effects)
+	b.b.Undo = undo(b.facts.Effects)
+	if len(b.facts.ParseErrors) > 0 && b.b.Undo != cannotBeUndone {
+		b.b.Undo = "may not be undone: not all of it could be read"
 	}
 }
 
@@ -70,6 +71,8 @@ func worst(effects []holdgate.Effect) string {
 	return fmt.Sprintf("%s, and %d more", effects[0].Says, more)
 }
 
+const cannotBeUndone = "cannot be undone"
+
 // undo says whether effects can be taken back: what cannot is never hidden behind
 // what can.
 func undo(effects []holdgate.Effect) string {
@@ -77,7 +80,7 @@ func undo(effects []holdgate.Effect) string {
 		return func(e holdgate.Effect) bool { return e.Undoable == u }
 	}
 	if slices.ContainsFunc(effects, is(holdgate.UndoableNo)) {
-		return "cannot be undone"
+		return cannotBeUndone
 	}
 	if i := slices.IndexFunc(effects, is(holdgate.UndoableUnknown)); i >= 0 {
 		switch effects[i].Because {

@@ -15,12 +15,16 @@ var (
 )
 
 // summarise says in a line what the call does: from its effects where the facts
-// are complete, else in the call's own text. Half of the facts may be the harmless
-// half.
+// are complete, else in the call's own text, unless what is known of it is grave. Half of
+// the facts may be the harmless half.
 func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) string {
 	f := b.facts
 	switch {
-	case f == nil, len(f.ParseErrors) > 0:
+	case f == nil:
+	case len(f.ParseErrors) > 0:
+		if len(f.Effects) > 0 && (f.Effects[0].Undoable == holdgate.UndoableNo || f.Effects[0].Kind == holdgate.EffectRun) {
+			return worst(f.Effects) + ", and not all of it could be read"
+		}
 	case len(edits) > 0 && len(f.Commands) == 0 && (len(f.Effects) == 0 || f.Effects[0].What != "tool"):
 		return b.changed(edits)
 	case len(f.Effects) > 0:

@@ -99,6 +99,13 @@ command_decision("publish", about) := ask("publish", "high", "The command publis
 command_decision("network", about) := ask("network.command", "medium", "The command reaches the network.", about)
 
 # METADATA
+# title: Ways into this machine from outside
+# description: Programs that let others reach a port of this machine.
+# custom:
+#   risk: high
+command_decision("tunnel", about) := ask("network.tunnel", "high", "The command lets others reach this machine.", about)
+
+# METADATA
 # title: Deployments and changes of infrastructure
 # description: Clouds, clusters, and the deploy targets of build tools.
 # custom:
@@ -161,5 +168,5 @@ command_decision(class, about) := ask("shell.unknown", "medium", "The settings g
 
 known_classes := {
 	"project", "remote", "unresolved", "unresolved_privilege", "unbound", "unknown", "script", "assign", "privilege", "delete", "disk", "system", "persist", "secret", "install",
-	"publish", "network", "deploy", "database", "git_push", "git_force", "git_discard", "self",
+	"publish", "network", "tunnel", "deploy", "database", "git_push", "git_force", "git_discard", "self",
 }

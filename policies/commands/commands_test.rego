@@ -32,6 +32,7 @@ test_classes_ask_under_their_rule if {
 		"packages.install": ["pip", "install", "x"],
 		"publish": ["cargo", "publish"],
 		"network.command": ["curl", "https://example.com"],
+		"network.tunnel": ["ngrok", "http", "3000"],
 		"production.deploy": ["terraform", "apply"],
 		"git.push": ["git", "push"],
 		"git.force_push": ["git", "push", "--force-with-lease=main"],

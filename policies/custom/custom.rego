@@ -91,6 +91,7 @@ shipped_ids := {
 	"network.command",
 	"network.inner",
 	"network.tool",
+	"network.tunnel",
 	"packages.install",
 	"persistence",
 	"production.config",

@@ -83,7 +83,7 @@ sent contains tool_title if {
 sent contains about if {
 	input.tool.category == "exec"
 	more_than_plain
-	some class in ["network", "remote", "publish", "git_push", "git_force", "deploy"]
+	some class in ["network", "tunnel", "remote", "publish", "git_push", "git_force", "deploy"]
 	some about in commands_by_class[class]
 }
 

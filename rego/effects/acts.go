@@ -35,16 +35,21 @@ func (c command) act() act {
 		}
 	}
 	if a.verb == "" || rarely[a.verb] && (a.verb != "run" || a.nouns != "") {
-		for i, word := range a.operands[:min(3, len(a.operands))] {
-			if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") != "" {
+		for at, word := range a.operands[:min(3, len(a.operands))] {
+			if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-:") != "" {
+				break
+			}
+			if colon := strings.LastIndexByte(word, ':'); colon > 0 && isVerb(word[colon+1:]) { // "core:messages:create"
+				a.nouns = spaced(append(append([]string{a.nouns}, a.operands[:at]...), words(word[:colon])...)...)
+				a.verb, a.operands = long(word[colon+1:]), a.operands[at+1:]
 				break
 			}
 			if own := words(word); len(own) > 0 && isVerb(own[0]) && !rarely[own[0]] {
 				if a.verb == "run" {
 					a.nouns = ""
 				}
-				a.nouns = spaced(append(append([]string{a.nouns}, a.operands[:i]...), own[1:]...)...)
-				a.verb, a.operands = long(own[0]), a.operands[i+1:]
+				a.nouns = spaced(append(append([]string{a.nouns}, a.operands[:at]...), own[1:]...)...)
+				a.verb, a.operands = long(own[0]), a.operands[at+1:]
 				break
 			}
 		}
@@ -76,12 +81,17 @@ func (a *act) asked(c command) {
 		own := words(word)
 		if strings.HasPrefix(word, "-") && len(own) > 0 && len(own[0]) > 4 && destroys(own[0]) {
 			a.verb, a.nouns = own[0], strings.Join(own[1:], " ")
-			if own := words(c.Program); a.nouns == "" {
+			if own := words(c.bare()); a.nouns == "" {
 				a.nouns = own[len(own)-1]
 			}
 			return
 		}
 	}
+}
+
+// bare is the name of the program without the ending of a script's.
+func (c command) bare() string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.Program, ".sh"), ".py"), ".bat")
 }
 
 // targets reports whether a word is a value of the command's target, such as its
@@ -110,8 +120,8 @@ func (c command) behindFlag() []string {
 }
 
 // flags are long options that take no value in most programs that have them.
-var flags = wordSet("all auto-approve cascade color confirm debug delete detach detached draft dry-run dryrun fill force force-new-deployment global hard help " +
-	"ignore-daemonsets interactive json keep-history latest linked local no-cache offline overwrite preview prod production prune public private privileged purge " +
+var flags = wordSet("all auto-approve cascade color confirm debug delete detach detached draft dry-run dryrun fill force force-new-deployment global hard help if-exists " +
+	"ignore-daemonsets interactive json keep-history latest now linked local no-cache offline overwrite preview prod production prune public private privileged purge " +
 	"quiet recurse recursive remote rm save save-dev skip-final-snapshot squash tags tty unmanaged upgrade verbose volumes wait watch web yes assume-yes no-input delete-branch allow-unauthenticated cleanup")
 
 // withoutEffect are options that say nothing of what happens.
@@ -192,15 +202,25 @@ var between = map[string]string{"copy": "to", "move": "to", "sync": "to", "renam
 func (a act) object(c command) string {
 	switch {
 	case len(a.operands) > 1 && strings.HasPrefix(a.verb, "run a command"):
-		return quoted(a.operands[0]) + ": " + line(a.operands[1:])
+		return thing(a.operands[0]) + ": " + line(a.operands[1:])
 	case len(a.operands) == 2 && between[a.verb] != "" && a.nouns == "" || len(a.operands) == 2 && (a.verb == "copy" || a.verb == "move" || a.verb == "sync"):
-		return quoted(a.operands[0]) + " " + between[a.verb] + " " + quoted(a.operands[1])
+		return thing(a.operands[0]) + " " + between[a.verb] + " " + thing(a.operands[1])
 	case len(a.operands) > 0:
 		nouns := a.nouns
 		if slices.ContainsFunc(a.operands, func(o string) bool { return strings.HasPrefix(o, nouns+"://") }) {
 			nouns = ""
 		}
-		return spaced(nouns, line(a.operands))
+		if len(a.operands) == 2 && nouns == "" && strings.Trim(a.operands[0], "abcdefghijklmnopqrstuvwxyz") == "" {
+			if inner, ok := printed(a.operands[1]); ok { // "delete pod $(...)"
+				return strings.TrimSuffix(a.operands[0], "s") + "s that " + short(inner, 90) + " lists"
+			}
+		}
+		if inner, ok := printed(a.operands[0]); ok && len(a.operands) == 1 && nouns != "" {
+			return strings.TrimSuffix(nouns, "s") + "s that " + short(inner, 90) + " lists"
+		}
+		return spaced(nouns, things(a.operands))
+	case len(a.files) > 0 && destroys(a.verb):
+		return "what " + listing(a.files) + " describes"
 	case len(a.files) > 0:
 		return spaced(a.nouns, listing(a.files))
 	case c.has("--all", "-A", "-a", "-fa", "-af", "-aq") && a.nouns != "":

@@ -10,11 +10,13 @@ import (
 // command adds what one command does, besides what its files say. What a class
 // means is told by what the pack asks about it.
 func (w *work) command(c command) {
-	if w.brought(c) || w.listed(c) || w.unknown(c) || w.enters(c) {
+	if w.brought(c) || w.listed(c) || w.opens(c) || w.unknown(c) || w.enters(c) {
 		return
 	}
 	switch c.Class {
-	case "pass", "assign":
+	case "assign":
+		w.assigns(c)
+	case "pass":
 		w.moves(c)
 		w.commits(c)
 	case "build", "project":
@@ -57,6 +59,10 @@ func (w *work) command(c command) {
 		w.git(c)
 	case "network":
 		w.network(c)
+	case "tunnel":
+		e := runs("host", c, "Opens a way into this machine from outside: "+line(c.Argv))
+		e.Kind, e.Because = holdgate.EffectChange, "network"
+		w.add(c, weighsOutside+4, e)
 	case "self":
 		w.add(c, weighsMost, runs("program", c, "Decides held calls itself: "+line(c.Argv)))
 	case "script":
@@ -94,6 +100,26 @@ func (w *work) stranger(c command) {
 	}
 }
 
+// assigns adds a variable that decides which programs later commands run, or with what.
+func (w *work) assigns(c command) {
+	if len(c.Unbound) == 0 && len(w.commands) > 1 {
+		return
+	}
+	set := line(c.Argv[min(1, len(c.Argv)-1):])
+	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: set, Undoable: holdgate.UndoableYes, Because: "settings", Says: "Sets " + set + " for later commands"}
+	if len(c.Unbound) == 0 {
+		w.add(c, weighsLeast, e)
+		return
+	}
+	e = runs("file", c, "Sets "+set+": later commands run what is in "+listing(c.Unbound))
+	weight := weighsSome + 4
+	if len(c.Project) < len(c.Unbound) {
+		e.Says += ", and nobody was shown that"
+		weight = weighsGrave - 1
+	}
+	w.add(c, weight, e)
+}
+
 // settles adds what later runs obey, or what runs later by itself.
 func (w *work) settles(c command) {
 	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: c.Program, Undoable: holdgate.UndoableYes, Because: "settings"}
@@ -107,6 +133,8 @@ func (w *work) settles(c command) {
 		e.Says = does(a.verb) + " " + object + a.by(c, true) + ", which runs by itself from now on"
 	case destroys(a.verb) && object != "":
 		e.Says = does(a.verb) + " " + object + a.by(c, true) + ", which ran by itself"
+	case object != "" && slices.Contains([]string{"disable", "mask", "unload", "stop"}, a.verb):
+		e.Says = does(a.verb) + " " + object + a.by(c, true) + ", which runs no longer by itself"
 	}
 	w.add(c, weighsGrave+6, e)
 }
@@ -192,55 +220,6 @@ func (w *work) unknown(c command) bool {
 	return true
 }
 
-// moves adds what becomes of files of the project: moved, copied, linked, made
-// executable.
-func (w *work) moves(c command) {
-	if !slices.Contains([]string{"mv", "cp", "ln", "chmod"}, c.Program) {
-		return
-	}
-	names := slices.DeleteFunc(slices.Clone(c.Argv[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
-	if len(names) != 2 {
-		return
-	}
-	if c.Program == "chmod" {
-		if at, ok := w.ours(names[1]); ok {
-			w.tells(c, names[1])
-			w.add(c, weighsLittle, holdgate.Effect{Kind: holdgate.EffectWrite, What: "rights", Where: at, Undoable: holdgate.UndoableYes, Because: "rights", Says: "Changes the rights of " + quoted(at) + " to " + quoted(names[0])})
-		}
-		return
-	}
-	to, ok := w.ours(names[1])
-	if !ok {
-		return
-	}
-	e := holdgate.Effect{Kind: holdgate.EffectWrite, What: "file", Where: to, Undoable: holdgate.UndoableUnknown, Because: "git"}
-	from, ok := w.ours(names[0])
-	switch {
-	case c.Program == "ln":
-		e.Says = "Makes " + quoted(to) + " a link to " + quoted(names[0])
-	case !ok:
-		return
-	case c.Program == "mv":
-		e.Where, e.Undoable, e.Because, e.Says = from+", "+to, holdgate.UndoableYes, "moved", "Moves "+quoted(from)+" to "+quoted(to)
-		w.tells(c, names[0])
-	default:
-		e.Says = "Copies " + quoted(from) + " to " + quoted(to)
-		w.tells(c, names[0])
-	}
-	w.tells(c, names[1])
-	w.add(c, weighsLittle, e)
-}
-
-// ours is where a word of a command lies, if that is an ordinary file of the
-// project.
-func (w *work) ours(word string) (string, bool) {
-	i := slices.IndexFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Path == word })
-	if i < 0 || w.facts.Paths[i].Class != "" || !w.facts.Paths[i].Inside {
-		return "", false
-	}
-	return w.place(w.facts.Paths[i]), true
-}
-
 // deletes adds a deletion whose files no path tells.
 func (w *work) deletes(c command) {
 	if len(c.Subcommand) > 0 {
@@ -266,7 +245,16 @@ func (w *work) deletes(c command) {
 		w.add(c, weighsSome, holdgate.Effect{Kind: holdgate.EffectDelete, What: "file", Where: strings.Join(emptied, ", "), Undoable: holdgate.UndoableUnknown, Because: "git", Says: "Empties " + listing(emptied)})
 		return
 	}
-	w.add(c, weighsSome, holdgate.Effect{Kind: holdgate.EffectDelete, What: "file", Undoable: holdgate.UndoableUnknown, Because: "git", Says: "Deletes files: " + line(c.Argv)})
+	e := holdgate.Effect{Kind: holdgate.EffectDelete, What: "file", Undoable: holdgate.UndoableUnknown, Because: "git", Says: "Deletes files: " + line(c.Argv)}
+	if c.finder > 0 {
+		e.Says = "Deletes what " + w.commands[c.finder-1].searched() + " lists"
+		w.add(c, weighsGrave+1, e)
+		return
+	}
+	if len(c.Operands) == 0 && len(c.Argv) > 1 { // "history -c", "ccache -C"
+		e.Undoable, e.Because, e.Says = holdgate.UndoableNo, "outside", "Deletes what "+quoted(c.Program)+" keeps: "+line(c.Argv)
+	}
+	w.add(c, weighsSome, e)
 }
 
 func (w *work) disk(c command) {

@@ -22,6 +22,13 @@ func (w *work) database(c command) {
 	}
 	a := c.act()
 	by := " (" + line(c.Argv) + ")"
+	clears := destroys(a.verb)
+	if what, noun := c.onBase(); what != "" && len(c.Subcommand) == 0 {
+		a.verb, a.nouns = what, noun
+		if strings.HasPrefix(noun, "the ") { // options with a value come before it
+			a.operands = a.operands[max(0, len(a.operands)-1):]
+		}
+	}
 	switch {
 	case strings.HasPrefix(a.verb, "flush"):
 		e.Kind, e.Undoable, e.Says = holdgate.EffectDelete, holdgate.UndoableNo, "Deletes everything in the database"+by
@@ -29,14 +36,25 @@ func (w *work) database(c command) {
 	case destroys(a.verb), a.verb == "roll back":
 		e.Kind, e.Undoable = holdgate.EffectDelete, holdgate.UndoableNo
 		e.Says = spaced(does(a.verb), a.nouns, line(a.operands)) + " in a database" + by
+		if strings.HasPrefix(a.nouns, "the ") {
+			e.Says = spaced(does(a.verb), a.nouns, line(a.operands)) + by
+		}
 		if a.nouns == "" && len(a.operands) == 0 || a.nouns == "db" || a.nouns == "migrate" || a.verb == "downgrade" || a.verb == "roll back" {
 			e.Says = does(a.verb) + " a database" + by
 		}
 		w.add(c, weighsLost, e)
-	case strings.Contains(c.Program, "dump"):
+	case strings.Contains(c.Program, "dump"), strings.HasSuffix(c.Program, "export"):
 		w.add(c, weighsSome-1, holdgate.Effect{Kind: holdgate.EffectRead, What: "database", Where: c.database(), Undoable: holdgate.UndoableYes, Says: "Copies out what is in a database" + by})
 	case a.verb != "" && readVerbs[a.verb]:
 		w.add(c, weighsLeast, holdgate.Effect{Kind: holdgate.EffectRead, What: "database", Where: c.database(), Undoable: holdgate.UndoableYes, Says: "Reads from a database" + by})
+	case a.verb != "" && a.nouns != "" && len(c.Subcommand) == 0:
+		e.Says = spaced(does(a.verb), a.nouns, line(a.operands)) + by
+		weight := weighsGrave
+		if clears { // "pg_restore --clean"
+			e.Undoable, weight = holdgate.UndoableNo, weighsLost
+			e.Says += ", and deletes first what is there"
+		}
+		w.add(c, weight, e)
 	case len(c.Subcommand) > 0:
 		e.Says = "Changes a database: " + line(c.Argv)
 		w.add(c, weighsGrave, e)
@@ -44,6 +62,24 @@ func (w *work) database(c command) {
 		e.Says = "Talks to a database, and what it says there is not in the call: " + line(c.Argv)
 		w.add(c, weighsSome, e)
 	}
+}
+
+// onBase takes the name of a program apart that is what it does to a database: "dropdb",
+// "createuser", "pg_restore".
+func (c command) onBase() (verb, noun string) {
+	for ending, what := range map[string]string{"db": "the database", "user": "the user"} {
+		if verb, ok := strings.CutSuffix(c.Program, ending); ok && isVerb(verb) {
+			return verb, what
+		}
+	}
+	for _, word := range words(c.bare()) {
+		for _, verb := range []string{word, strings.TrimPrefix(word, "mongo"), strings.TrimPrefix(word, "mysql")} {
+			if isVerb(verb) && !readVerbs[verb] && len(c.Operands) > 0 {
+				return verb, "a database:"
+			}
+		}
+	}
+	return "", ""
 }
 
 // fed adds what a client reads its statements from: a file of which nobody was

@@ -38,6 +38,7 @@ func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) [
 		w.commands = append(w.commands, command{Command: cmd, Known: known(cmd), index: i})
 		w.commands[i].at = w.addresses(w.commands[i])
 		w.inside(&w.commands[i])
+		w.each(&w.commands[i])
 	}
 	for _, c := range w.commands {
 		w.from = append(w.from, w.fetches(c))
@@ -65,14 +66,16 @@ type work struct {
 	found    []weighed
 	from     []source // by command, what of the call brings what it runs
 	told     []telling
+	shells   []int // the commands of the network that hand out a shell, which says all
 }
 
 type command struct {
 	holdgate.Command
 	Known
-	index int
-	at    []string // the addresses that it names
-	outer int      // the index of the command in whose container it runs, and one more
+	index  int
+	at     []string // the addresses that it names
+	outer  int      // the index of the command in whose container it runs, and one more
+	finder int      // the index of the command that finds what it is done to, and one more
 }
 
 // inside finds the container in which a command runs, as "kubectl exec web-1"
@@ -95,6 +98,47 @@ func (w *work) inside(c *command) {
 	}
 }
 
+// each writes out what stands for each file that a search finds, as
+// "find -exec chmod 600 {} +" has it, so that a sentence can say which.
+func (w *work) each(c *command) {
+	if len(c.Via) == 0 {
+		return
+	}
+	via, _, _ := strings.Cut(c.Via[len(c.Via)-1], " ")
+	at := slices.IndexFunc(w.commands[:c.index], func(o command) bool { return o.Program == via })
+	if at < 0 || !searches[via] {
+		return
+	}
+	c.finder = at + 1
+	found := "$(" + w.commands[at].searched() + ")"
+	put := func(words []string) []string {
+		words = slices.Clone(words)
+		for i, word := range words {
+			if word == "{}" {
+				words[i] = found
+			}
+		}
+		return words
+	}
+	c.Argv, c.Operands = put(c.Argv), put(c.Operands)
+}
+
+// searched is a search without what it runs on what it finds.
+func (c command) searched() string {
+	words := c.Argv
+	if i := slices.IndexFunc(words, func(word string) bool { return acting[word] }); i > 0 {
+		words = words[:i]
+	}
+	return line(words)
+}
+
+// searches are programs that run another one on what they find, and acting their
+// options that say which.
+var (
+	searches = wordSet("find gfind fd fdfind")
+	acting   = wordSet("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+)
+
 // A telling says that the effect of a command tells what happens to a path.
 type telling struct {
 	path string
@@ -113,7 +157,7 @@ func (w *work) tells(c command, paths ...string) {
 func (w *work) isTold(p string) bool {
 	return len(w.told) <= maxTold && slices.ContainsFunc(w.told, func(t telling) bool {
 		return t.path == p && !slices.ContainsFunc(w.commands, func(c command) bool {
-			return c.index != t.by && (!slices.Contains([]string{"pass", "assign", "remote"}, c.Class) || len(c.Unresolved) > 0 || c.names(p))
+			return c.index != t.by && w.commands[t.by].finder != c.index+1 && (!slices.Contains([]string{"pass", "assign", "remote"}, c.Class) || len(c.Unresolved) > 0 || c.names(p))
 		})
 	})
 }

@@ -31,6 +31,8 @@ func (w *work) machine(c command) {
 		e.Says = "Ends the process " + listing(names) + " (" + c.Program + ")"
 		if len(names) == 0 {
 			e.Says = "Ends processes" + by
+		} else if _, ok := printed(names[0]); ok {
+			e.Says = "Ends " + listing(names) + " (" + c.Program + ")"
 		}
 	case "shutdown", "poweroff", "halt":
 		e.Says = "Shuts the machine down" + by
@@ -84,6 +86,12 @@ func (w *work) rights(c command, e *holdgate.Effect, names []string) {
 		return
 	}
 	w.tells(c, names[1:]...)
+	if c.finder > 0 {
+		w.tells(c, w.commands[c.finder-1].Argv...)
+	}
+	if c.finder > 0 || c.has("-R", "--recursive") { // nobody knows what each of them had
+		e.Undoable = holdgate.UndoableUnknown
+	}
 	e.Where = strings.Join(names[1:], ", ")
 	all := ""
 	if c.has("-R", "--recursive") {

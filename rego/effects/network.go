@@ -21,7 +21,9 @@ func (w *work) addresses(c command) (where []string) {
 			where = append(where, bare)
 		}
 	}
-	return where
+	return slices.DeleteFunc(slices.Clone(where), func(bare string) bool { // the same host with a port says more
+		return slices.ContainsFunc(where, func(w string) bool { return strings.HasPrefix(w, bare+":") })
+	})
 }
 
 func trimmed(u holdgate.URL) string {
@@ -117,7 +119,13 @@ func method(argv []string) string {
 // network adds what a command fetches, or sends.
 func (w *work) network(c command) {
 	at, where := c.at, listing(c.at)
+	if slices.Contains(w.shells, c.index) {
+		return
+	}
 	if where == "" {
+		if w.stays(c) {
+			return
+		}
 		where = c.somewhere()
 	}
 	e := holdgate.Effect{What: "host", Where: strings.Join(at, ", "), Undoable: holdgate.UndoableNo, Because: "sent"}
@@ -137,6 +145,10 @@ func (w *work) network(c command) {
 		weight := weighsOutside - 2
 		if w.secret() {
 			e.Says, weight = e.Says+", and it holds secrets", weighsLost+4
+		}
+		if c.clears() {
+			e.Kind, weight = holdgate.EffectDelete, max(weight, weighsLost)
+			e.Says += ", and deletes there what is not here"
 		}
 		w.tells(c, files...)
 		w.add(c, weight, e)
@@ -198,6 +210,10 @@ func (w *work) reaches(c command, where string, e holdgate.Effect) {
 	case a.verb != "" && !readVerbs[a.verb]:
 		e = w.acts(c, "")
 		e.Because = "remote"
+		if a.verb == "sync" && c.clears() {
+			e.Kind = holdgate.EffectDelete
+			e.Says += ", and deletes there what is not here"
+		}
 		if e.Kind == holdgate.EffectDelete {
 			e.Undoable = holdgate.UndoableNo
 			w.add(c, weighsOutside+5, e)
@@ -205,13 +221,73 @@ func (w *work) reaches(c command, where string, e holdgate.Effect) {
 		}
 		w.add(c, weighsSome+1, e)
 		return
-	case len(c.at) > 0 && c.web() && a.verb == "":
+	case len(c.at) > 0 && c.web() && a.verb == "" && len(c.Subcommand) == 0:
 		e.Says = "Fetches " + where
 	default:
 		e.Undoable, e.Because = holdgate.UndoableUnknown, "network"
 		e.Says = "Reaches " + where + ": " + line(c.Argv)
 	}
 	w.add(c, weighsLittle+4, e)
+}
+
+// stays reports whether all that a command names are files of this machine, as a copy
+// from one folder to another has it.
+func (w *work) stays(c command) bool {
+	writes := false
+	for _, word := range c.Operands {
+		i := slices.IndexFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Path == word })
+		if i < 0 {
+			return false
+		}
+		writes = writes || slices.ContainsFunc(w.facts.Paths, func(p holdgate.Path) bool { return p.Path == word && p.Access == "write" })
+	}
+	return writes
+}
+
+// clears reports whether an option says to delete at the other end what is not at this one.
+func (c command) clears() bool {
+	return slices.ContainsFunc(c.Argv, func(word string) bool { return word == "--delete" || strings.HasPrefix(word, "--delete-") })
+}
+
+// opens adds a shell that somebody elsewhere has the other end of: one that a program of
+// the network starts, or whose streams lead to an address.
+func (w *work) opens(c command) bool {
+	if c.Class != "script" && c.Class != "" && c.Class != "unknown" && c.Class != "project" && c.Class != "build" || !isShell[c.Program] || slices.ContainsFunc(c.Argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") }) {
+		return false
+	}
+	to := ""
+	if len(c.Via) > 0 {
+		via, _, _ := strings.Cut(c.Via[len(c.Via)-1], " ")
+		i := slices.IndexFunc(w.commands, func(o command) bool { return o.Class == "network" && o.Program == via && o.index != c.index })
+		if i < 0 {
+			return false
+		}
+		to = "whoever connects"
+		if o := w.commands[i]; len(o.at) > 0 && !o.listens() {
+			to = "whoever is at " + listing(o.at[:1])
+		}
+		w.shells = append(w.shells, i)
+	} else {
+		i := slices.IndexFunc(w.facts.URLs, func(u holdgate.URL) bool {
+			return (u.Scheme == "tcp" || u.Scheme == "udp") && !slices.ContainsFunc(w.commands, func(o command) bool { return slices.Contains(o.at, trimmed(u)) })
+		})
+		if i < 0 {
+			return false
+		}
+		to = "whoever is at " + quoted(trimmed(w.facts.URLs[i]))
+	}
+	w.add(c, weighsLost+8, runs("shell", c, "Gives "+to+" a shell on this machine ("+c.Program+")"))
+	return true
+}
+
+// isShell are the programs that read commands.
+var isShell = wordSet("sh bash dash zsh ksh ash fish csh tcsh pwsh powershell cmd")
+
+// listens reports whether a command waits for others to connect.
+func (c command) listens() bool {
+	return slices.ContainsFunc(c.Argv[1:], func(word string) bool {
+		return shortWith(word, 'l') || word == "--listen" || strings.Contains(strings.ToUpper(word), "-LISTEN:")
+	})
 }
 
 // fetching are programs that fetch what they are told the address of.
@@ -245,6 +321,9 @@ func (w *work) saved(c command) string {
 // usual form.
 func (c command) somewhere() string {
 	for _, o := range c.Operands {
+		if strings.Contains(o, " ") {
+			continue
+		}
 		if strings.Contains(o, ".") && strings.Contains(o, "/") || strings.Count(o, "/") > 1 {
 			return quoted(strings.TrimSuffix(o, "/"))
 		}

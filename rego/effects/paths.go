@@ -18,7 +18,10 @@ func (w *work) paths() {
 	var kinds []kind
 	named := make(map[kind][]holdgate.Path)
 	for _, p := range w.facts.Paths {
-		if w.isTold(p.Path) || strings.HasPrefix(p.Clean, "/dev/") && p.Class != "" && p.Access != "delete" && slices.Contains(streams, p.Clean) {
+		if !p.Self && w.isTold(p.Path) || strings.HasPrefix(p.Clean, "/dev/") && p.Class != "" && p.Access != "delete" && slices.Contains(streams, p.Clean) {
+			continue
+		}
+		if w.replaced(p) && p.Access == "delete" {
 			continue
 		}
 		by := w.by(p)
@@ -33,6 +36,17 @@ func (w *work) paths() {
 		e, weight, note := w.files(k.access, list)
 		w.add(command{Command: holdgate.Command{As: k.as, On: k.on}}, weight, e, note)
 	}
+}
+
+// replaced reports whether the call writes a folder over what is there, as "unzip -o"
+// does: the facts have it as written and as deleted.
+func (w *work) replaced(p holdgate.Path) bool {
+	has := func(access string) bool {
+		return slices.ContainsFunc(w.facts.Paths, func(o holdgate.Path) bool { return o.Clean == p.Clean && o.Access == access })
+	}
+	return !w.facts.Impact.Recursive && has("write") && has("delete") && !slices.ContainsFunc(w.commands, func(c command) bool {
+		return c.Class == "delete" || c.Program == "mv" || c.clears()
+	}) && len(w.commands) > 0
 }
 
 // streams are files to which nothing happens.
@@ -78,6 +92,12 @@ func (w *work) files(access string, list []holdgate.Path) (e holdgate.Effect, we
 		return e, weight, belongs[p.Class]
 	case "write":
 		e.Kind, e.Says, weight, note = holdgate.EffectWrite, "Writes "+listing(names), weighsLittle, belongs[p.Class]
+		if found := w.search(); found != "" && len(list) == 1 && p.Path == "*" {
+			e.Says = "Changes what " + found + " lists"
+		}
+		if slices.ContainsFunc(list, w.replaced) {
+			e.Says = "Overwrites files in " + listing(names)
+		}
 		switch {
 		case p.Self:
 			weight, note = weighsMost-1, "by which Holdgate decides"
@@ -114,12 +134,19 @@ func (w *work) deleted(e *holdgate.Effect, names []string, list []holdgate.Path)
 		e.Says += map[bool]string{true: " and everything in it", false: " and everything in them"}[len(names) == 1]
 	}
 	if found := w.search(); found != "" && len(names) == 1 && !w.removes(list[0]) {
-		e.Says = "Deletes files in " + names[0] + " and below" + found
+		e.Says = "Deletes files in " + names[0] + " and below: " + found
+	}
+	if len(list) == 1 && slices.ContainsFunc(w.commands, func(c command) bool { return c.clears() && slices.Contains(c.Argv, list[0].Path) }) {
+		e.Says = "Deletes what is in " + names[0] + " and not where it is copied from"
+	}
+	if c := w.shreds(list[0]); c != "" {
+		e.Says = does(c) + strings.TrimPrefix(e.Says, "Deletes")
+		e.Undoable, e.Because, weight = holdgate.UndoableNo, "overwritten", weighsGrave+1
 	}
 	if len(names) == 1 && names[0] == "." {
 		e.Says = "Deletes the session's folder and everything in it"
 		if !w.removes(list[0]) {
-			e.Says = "Deletes files in the session's folder and below" + w.search()
+			e.Says = strings.TrimSuffix("Deletes files in the session's folder and below: "+w.search(), ": ")
 		}
 	}
 	if !list[0].Inside || slices.Contains(names, ".") {
@@ -132,6 +159,17 @@ func (w *work) deleted(e *holdgate.Effect, names []string, list []holdgate.Path)
 	return weight
 }
 
+// shreds is the word of a program for a deletion of a path after which nothing brings it
+// back.
+func (w *work) shreds(p holdgate.Path) string {
+	for _, c := range w.commands {
+		if slices.Contains([]string{"shred", "srm", "wipe"}, c.Program) && slices.Contains(c.Argv, p.Path) {
+			return "shred"
+		}
+	}
+	return ""
+}
+
 // removes reports whether a command names what it removes.
 func (w *work) removes(p holdgate.Path) bool {
 	return slices.ContainsFunc(w.commands, func(c command) bool {
@@ -139,11 +177,11 @@ func (w *work) removes(p holdgate.Path) bool {
 	})
 }
 
-// search is the command that finds what is deleted.
+// search is the command that finds what is deleted or changed.
 func (w *work) search() string {
 	for _, c := range w.commands {
-		if c.Program == "find" || c.Program == "fd" {
-			return ": " + line(c.Argv)
+		if searches[c.Program] {
+			return c.searched()
 		}
 	}
 	return ""
@@ -152,7 +190,7 @@ func (w *work) search() string {
 // scratch reports whether all lie where things are not kept.
 func scratch(list []holdgate.Path) bool {
 	return !slices.ContainsFunc(list, func(p holdgate.Path) bool {
-		return !strings.HasPrefix(p.Clean, "/tmp/") && !strings.HasPrefix(p.Clean, "/var/tmp/") && !strings.HasPrefix(p.Clean, "/private/tmp/")
+		return !strings.HasPrefix(p.Clean+"/", "/tmp/") && !strings.HasPrefix(p.Clean+"/", "/var/tmp/") && !strings.HasPrefix(p.Clean+"/", "/private/tmp/")
 	})
 }
 

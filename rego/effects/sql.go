@@ -77,6 +77,9 @@ func statement(s holdgate.Statement) (holdgate.Effect, int) {
 		return no(holdgate.EffectChange, "rows", says+only(s), byRows(s, weighsLost-1))
 	case "alter":
 		how := after(s)
+		if object == "system" {
+			return no(holdgate.EffectChange, object, "Changes settings of the whole database server: "+short(strings.TrimPrefix(s.Text, "system "), 80), weighsLost)
+		}
 		if column, ok := strings.CutPrefix(how, "drop column "); ok && object == "table" {
 			return no(holdgate.EffectDelete, "column", "Drops the column "+quoted(firstOf(column))+" of the table "+tables, weighsLost+1)
 		}
@@ -86,7 +89,13 @@ func statement(s holdgate.Statement) (holdgate.Effect, int) {
 		return no(holdgate.EffectChange, object, "Changes the "+object+" "+name+how, weighsGrave+1)
 	case "grant", "revoke":
 		return no(holdgate.EffectChange, "rights", does(s.Verb)+" "+short(s.Text, 100), weighsGrave+3)
+	case "do":
+		return holdgate.Effect{Kind: holdgate.EffectRun, What: "code", Undoable: holdgate.UndoableUnknown, Because: "code", Says: "Runs code in the database"}, weighsGrave + 1
 	case "copy", "unload":
+		if strings.Contains(" "+strings.ToLower(s.Text), " program ") {
+			return holdgate.Effect{Kind: holdgate.EffectRun, What: "program", Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableUnknown, Because: "code",
+				Says: "Runs a program on the database's machine: COPY " + short(s.Text, 80)}, weighsLost + 6
+		}
 		if strings.Contains(" "+s.Text+" ", " to ") {
 			return no(holdgate.EffectSend, "rows", "Copies "+tables+" out of the database", weighsSome+4)
 		}

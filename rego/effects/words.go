@@ -17,6 +17,32 @@ func quoted(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
+// thing is what an operand names: a word, or all that a command of the call prints.
+func thing(w string) string {
+	if inner, ok := printed(w); ok {
+		return "what " + short(inner, 90) + " lists"
+	}
+	return quoted(w)
+}
+
+// printed is the command of which a word is what it prints.
+func printed(w string) (string, bool) {
+	inner, ok := strings.CutPrefix(w, "$(")
+	if inner, ok = strings.CutSuffix(inner, ")"); !ok || !strings.HasPrefix(w, "$(") || strings.Contains(inner, "$(") || strings.ContainsAny(inner, "\n") {
+		return "", false
+	}
+	return strings.TrimSpace(inner), true
+}
+
+// things is words as a shell would take them, but for those that are known only when
+// they are printed.
+func things(words []string) string {
+	if !slices.ContainsFunc(words, func(w string) bool { _, ok := printed(w); return ok }) {
+		return line(words)
+	}
+	return listing(words)
+}
+
 // line is words as a shell would take them, of bounded length.
 func line(words []string) string {
 	const most = 90
@@ -39,7 +65,7 @@ func short(s string, most int) string {
 func listing(words []string) string {
 	q := make([]string, len(words))
 	for i, w := range words {
-		q[i] = quoted(w)
+		q[i] = thing(w)
 	}
 	return some(q)
 }

@@ -149,7 +149,7 @@ func (x *script) read(r *reader) {
 	r.st.Rows = r.rows()
 	r.st.Sets = r.sets()
 	r.st.Only = r.only()
-	r.st.Text = spell(r.tokens[1:], true)
+	r.st.Text = spell(r.tokens[1:], true, first.is("copy unload load grant revoke"))
 	r.reach()
 	r.calls()
 	r.makes()
@@ -379,7 +379,7 @@ func (r *reader) sets() string {
 	for end < len(r.tokens) && !(r.tokens[end].depth == r.level && r.tokens[end].is("where from returning order limit")) {
 		end++
 	}
-	return spell(r.tokens[from:end], false)
+	return spell(r.tokens[from:end], false, false)
 }
 
 // only is the condition of a statement that changes rows.
@@ -392,14 +392,14 @@ func (r *reader) only() string {
 	for end < len(r.tokens) && !(r.tokens[end].depth == r.level && r.tokens[end].is("returning order limit")) {
 		end++
 	}
-	return spell(r.tokens[from:end], false)
+	return spell(r.tokens[from:end], false, false)
 }
 
 // spell writes tokens as people do, up to some 200 characters; hushed leaves what
 // texts say out.
-func spell(tokens []token, hushed bool) string {
+func spell(tokens []token, hushed, names bool) string {
 	var b strings.Builder
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if b.Len() > 200 {
 			break
 		}
@@ -411,7 +411,7 @@ func spell(tokens []token, hushed bool) string {
 			b.WriteByte(' ')
 		}
 		switch {
-		case t.kind == str && hushed:
+		case t.kind == str && hushed && !(names && i > 0 && (tokens[i-1].is("to from program infile outfile") || tokens[i-1].text == "@")):
 			b.WriteString("'…'")
 		case t.kind == str:
 			b.WriteString("'" + t.text + "'")
