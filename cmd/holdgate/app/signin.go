@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -25,6 +26,7 @@ const (
 	signedInFor = 12 * time.Hour
 	maxCookies  = 100              // of one person
 	rereadIn    = 30 * time.Second // the most that reading groups again takes
+	maxRereads  = 8                // at once
 )
 
 // A signIn is one person's at the provider, guarded by [configs.mu].
@@ -33,6 +35,7 @@ type signIn struct {
 	cookies []cookie
 	until   time.Time // of the newest sign-in
 	read    time.Time // when its groups were read
+	reading bool      // they are to be read again, or are being read
 	// over says that it has ended. It is kept without cookies until that is in force.
 	over bool
 }
@@ -215,11 +218,14 @@ func (c *configs) renew(ctx context.Context) error {
 }
 
 // keepGroups reads the groups of those who have signed in again, each as often as the
-// configuration says.
+// configuration says. It never waits for the provider to end what is over.
 func (c *configs) keepGroups(ctx context.Context) error {
 	every := time.Duration(c.a.c.OIDC.Reread)
 	t := time.NewTicker(min(every, time.Minute))
 	defer t.Stop()
+	var readings sync.WaitGroup
+	defer readings.Wait()
+	free := make(chan struct{}, maxRereads)
 	for {
 		select {
 		case <-ctx.Done():
@@ -227,14 +233,31 @@ func (c *configs) keepGroups(ctx context.Context) error {
 		case <-t.C:
 		}
 		for _, s := range c.due(ctx, every) {
-			if err := c.reread(ctx, s); err != nil && !errors.Is(err, login.ErrEnded) && ctx.Err() == nil {
-				c.a.log.Warn("the groups of a person cannot be read again; those of before count, but for approvals of high risk", "person", s.at.Name(), "err", err)
-			}
+			readings.Go(func() {
+				select {
+				case free <- struct{}{}:
+					defer func() { <-free }()
+					c.keep(ctx, s)
+				case <-ctx.Done():
+				}
+			})
 		}
 	}
 }
 
-// due ends what has lasted long enough, and returns whose groups are to be read again.
+// keep reads the groups of somebody for whom [configs.due] said so.
+func (c *configs) keep(ctx context.Context, s *signIn) {
+	err := c.reread(ctx, s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.reading = false
+	if err != nil && !errors.Is(err, login.ErrEnded) && ctx.Err() == nil {
+		c.a.log.Warn("the groups of a person cannot be read again; those of before count, but for approvals of high risk", "person", s.at.Name(), "err", err)
+	}
+}
+
+// due ends what has lasted long enough, and returns whose groups are to be read again,
+// and are not already.
 func (c *configs) due(ctx context.Context, every time.Duration) (due []*signIn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +269,8 @@ func (c *configs) due(ctx context.Context, every time.Duration) (due []*signIn) 
 		c.a.log.Error("who has lost a role or whose sign-in is over keeps what they had until this succeeds", "err", err)
 	}
 	for _, s := range c.in {
-		if !s.over && now.Sub(s.read) >= every-time.Second {
+		if !s.over && !s.reading && now.Sub(s.read) >= every-time.Second {
+			s.reading = true
 			due = append(due, s)
 		}
 	}

@@ -1,14 +1,21 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/login"
+	"github.com/holdgate/holdgate/approvals/login/logintest"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/roster"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -100,5 +107,99 @@ func TestAnEndedSignInIsPutInForceUntilItSucceeds(t *testing.T) {
 	}
 	if _, counts := a.current.Load().queue.People.Find("bob"); counts {
 		t.Error("bob counts")
+	}
+}
+
+// A provider that keeps silent about some keeps nobody else's groups from being read, and
+// no sign-in from ending; and it is not asked more than a few things at once.
+func TestASilentProviderHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	p := logintest.New(t)
+	c := config.Default(filepath.Join(t.TempDir(), "state"), "me")
+	c.OIDC = config.OIDC{Issuer: p.URL, ClientID: logintest.ClientID, NameClaim: "email", GroupsClaim: "groups", Roles: map[string][]config.Role{"sre": {"approve"}}, Reread: config.Duration(time.Millisecond)}
+	a, err := New(t.Context(), c, Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Stop(t.Context()) }()
+	f := a.configs
+	signIn := func(name string) {
+		t.Helper()
+		to, kept, err := f.Begin(t.Context(), "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, nonce := logintest.Back(t, to)
+		p.Token, p.User = p.Gives(name, map[string]any{"nonce": nonce}), logintest.Tells(name, "sre")
+		if _, _, err := f.Finish(t.Context(), answer, kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const silent = 2 * maxRereads
+	for i := range silent {
+		signIn(fmt.Sprint("silent", i))
+	}
+	signIn("ada")
+	f.in[0].until = time.Now().Add(-time.Second) // it ends while nobody can be asked
+
+	asked, end := make(chan string, 100), make(chan struct{})
+	release := sync.OnceFunc(func() { close(end) })
+	defer release()
+	var now, most atomic.Int32
+	p.Token = func(r *http.Request) (int, map[string]any) {
+		name := r.PostForm.Get("refresh_token")
+		if name == "ada" {
+			return http.StatusBadRequest, map[string]any{"error": "invalid_grant"}
+		}
+		defer now.Add(-1)
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		select {
+		case asked <- name:
+		default: // enough is known
+		}
+		<-end
+		return p.Gives(name, nil)(r)
+	}
+	over := func(name string) bool {
+		_, counts := a.current.Load().queue.People.Find(name + "@example.com")
+		return !counts
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	kept := make(chan error, 1)
+	f.mu.Lock()
+	for _, s := range f.in[maxRereads:silent] { // fewer than may be asked at once stay silent
+		s.read = time.Now().Add(time.Hour)
+	}
+	f.mu.Unlock()
+	go func() { kept <- f.keepGroups(ctx) }()
+	for range maxRereads - 1 {
+		<-asked
+	}
+	for started := time.Now(); !over("ada") || !over("silent0"); runtime.Gosched() {
+		if time.Since(started) > time.Minute {
+			t.Fatalf("over: ada %v, who was to lapse %v", over("ada"), over("silent0"))
+		}
+	}
+	f.mu.Lock()
+	for _, s := range f.in {
+		s.read = time.Time{}
+	}
+	f.mu.Unlock()
+	<-asked // and one more of the rest, while those who are too many wait
+	for started := time.Now(); most.Load() <= maxRereads && time.Since(started) < 200*time.Millisecond; runtime.Gosched() {
+	}
+	release()
+	for range silent - maxRereads - 1 {
+		<-asked
+	}
+	stop()
+	if err := <-kept; err != nil {
+		t.Error(err)
+	}
+	if got := most.Load(); got > maxRereads {
+		t.Errorf("%d questions at once", got)
 	}
 }
