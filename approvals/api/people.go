@@ -46,13 +46,16 @@ const (
 
 // PersonState is a person as GET /v1/people lists them.
 type PersonState struct {
-	Name     string    `json:"name"`
-	Roles    []string  `json:"roles"`
-	Accounts []string  `json:"accounts,omitempty"` // each as "channel:user"
-	Source   string    `json:"source"`
-	Token    bool      `json:"token"`             // they have one
-	Removed  bool      `json:"removed,omitempty"` // the configuration names them, and they do not count
-	By       string    `json:"by,omitempty"`      // who added, changed or removed them
+	Name     string   `json:"name"`
+	Roles    []string `json:"roles"`
+	Accounts []string `json:"accounts,omitempty"` // each as "channel:user"
+	Source   string   `json:"source"`
+	Token    bool     `json:"token"`             // they have one
+	Removed  bool     `json:"removed,omitempty"` // they do not count, though the configuration or the provider names them
+	// Unlinked says that nothing links them to what the provider calls them: signing in
+	// there they would count as somebody else, and twice for a quorum.
+	Unlinked bool      `json:"unlinked,omitempty"`
+	By       string    `json:"by,omitempty"` // who added, changed or removed them
 	At       time.Time `json:"at,omitzero"`
 }
 

@@ -28,6 +28,9 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 		a.goServe("configuration", func() error { return a.configs.run(ctx) })
 	}
 	if a.configs.provider != nil {
+		a.configs.mu.Lock()
+		a.configs.warnUnlinked()
+		a.configs.mu.Unlock()
 		a.goServe("groups", func() error { return a.configs.keepGroups(ctx) })
 	}
 	a.goServe("memory", func() error { return a.tidy(ctx) })

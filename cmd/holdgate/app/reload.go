@@ -42,6 +42,7 @@ type configs struct {
 	// provider is where people sign in; nil: nowhere.
 	provider *login.Provider
 	in       []*signIn // of people who have signed in at the provider
+	unlinked []string  // of whom it was last said that they count twice
 }
 
 var _ api.Configs = (*configs)(nil)
@@ -182,6 +183,7 @@ func (c *configs) follow(ctx context.Context, next *inForce) {
 		c.a.host.Reconcile()
 	}
 	c.a.warnUnanswerable()
+	c.warnUnlinked()
 	c.endOpen(ctx)
 }
 

@@ -61,8 +61,30 @@ func (c *configs) People() []api.PersonState {
 			list = append(list, api.PersonState{Name: p.Name, Source: api.SourceProvider, Roles: p.Roles, Accounts: p.Accounts})
 		}
 	}
+	for i, s := range list {
+		linked := slices.ContainsFunc(s.Accounts, func(a string) bool { return strings.HasPrefix(a, config.ChannelOIDC+":") })
+		list[i].Unlinked = n.c.OIDC.On() && !linked && !s.Removed && slices.Contains(s.Roles, people.RoleApprove)
+	}
 	slices.SortFunc(list, func(a, b api.PersonState) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// warnUnlinked warns of people who would count twice for a quorum: once as who they are
+// here, and once as whom the provider calls something else. It says so of the same people
+// once.
+func (c *configs) warnUnlinked() {
+	var names []string
+	for _, p := range c.People() {
+		if p.Unlinked {
+			names = append(names, p.Name)
+		}
+	}
+	if slices.Equal(names, c.unlinked) {
+		return
+	}
+	if c.unlinked = names; len(names) > 0 {
+		c.a.log.Warn("people who also sign in at the provider would count as two for a quorum: link each to their name there, by the channel "+config.ChannelOIDC, "people", strings.Join(names, ", "))
+	}
 }
 
 // PutPerson implements [api.Roster].

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,5 +73,32 @@ func TestTheLastAdminIsNoneOfTheProvider(t *testing.T) {
 	alone.a.current.Store(n)
 	if err := alone.PutPerson(t.Context(), "leader", "bob", api.PersonPut{Roles: []string{"approve"}, Accounts: []string{"oidc:bob"}}); err != nil {
 		t.Errorf("an admin of the provider alone adds nobody: %v", err)
+	}
+}
+
+// Whom nothing links to the provider counts as two there: it is said once of the same.
+func TestPeopleWhoCountTwiceAreNamed(t *testing.T) {
+	t.Parallel()
+	c := rosterOf(t, map[config.PersonName]config.Person{
+		"ada":   {Roles: []config.Role{"approve"}, Channels: map[string]string{config.ChannelOIDC: "ada@example.com"}},
+		"bob":   {Roles: []config.Role{"approve"}},
+		"carol": {Roles: []config.Role{"operate"}},
+	})
+	var said bytes.Buffer
+	c.a.log = slog.New(slog.NewTextHandler(&said, nil))
+	c.warnUnlinked()
+	c.warnUnlinked()
+	if got := said.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `people="bob, me"`) {
+		t.Errorf("%s", got)
+	}
+	if err := c.PutPerson(t.Context(), "me", "dora", api.PersonPut{Roles: []string{"approve"}, Accounts: []string{"oidc:dora"}}); err != nil {
+		t.Fatal(err)
+	}
+	said.Reset()
+	if err := c.RemovePerson(t.Context(), "me", "bob"); err != nil {
+		t.Fatal(err)
+	}
+	if got := said.String(); !strings.Contains(got, `people=me`) {
+		t.Errorf("%s", got)
 	}
 }
