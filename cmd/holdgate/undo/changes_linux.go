@@ -17,7 +17,18 @@ func (s *Store) Plan(id string, of Selection) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sum(slices.DeleteFunc(still(list), func(r record) bool { return !of.takes(r) })), nil
+	var part []record
+	f := following{}
+	for _, r := range slices.Backward(of.steps(remaining(effective(list), takenBack(list)))) {
+		_ = f.next(r, func(r step) (bool, error) {
+			if r.taken {
+				part = append(part, r.record)
+			}
+			return r.taken, nil
+		})
+	}
+	slices.Reverse(part)
+	return sum(part), nil
 }
 
 func (s *Store) records(id string) ([]record, error) {

@@ -50,8 +50,8 @@ type record struct {
 	N    int64    `json:"n"`
 	At   int64    `json:"at,omitempty"` // when, in ms since 1970
 	Op   op       `json:"op"`
-	Of   int64    `json:"of,omitempty"`
-	Path []byte   `json:"p,omitempty"` // in the root
+	Of   int64    `json:"of,omitempty"` // of a change: the record of the other run that it takes back
+	Path []byte   `json:"p,omitempty"`  // in the root
 	To   []byte   `json:"to,omitempty"`
 	ID   identity `json:"id,omitzero"` // of what is at Path
 	Over identity `json:"o,omitzero"`  // of what is at To
@@ -73,6 +73,8 @@ type journal struct {
 	now  func() time.Time
 
 	pending []byte // records that go with the next: that they are missing does no harm
+
+	of int64 // of another journal: the record that is being taken back
 
 	step func(written bool) // where it is set, called before and after a record is written
 }
@@ -133,6 +135,9 @@ func (j *journal) add(r record) (int64, error) {
 		defer j.step(true)
 	}
 	r.N, r.At = j.last+1, j.now().UnixMilli()
+	if r.Of == 0 {
+		r.Of = j.of
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"errors"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,17 +87,21 @@ func (u *undoing) restored(r record, p place, st status, exists bool) error {
 
 // bringBack moves what was kept back to its place.
 func (u *undoing) bringBack(r record, p place) error {
-	name := object(r.N)
-	st, err := stat(u.objects, name)
-	if errors.Is(err, unix.ENOENT) && u.sealed.has(r.N) {
-		if err := u.unseal(r); err != nil {
-			return err
-		}
-		st, err = stat(u.objects, name)
+	id, name := r.ID, object(r.N)
+	if r.Op == opRename {
+		id = r.Over
+	}
+	err := u.unseal(u.objects, u.sealed, r.N, id)
+	if errors.Is(err, unix.ENOENT) {
+		err = u.fromRelative(id, name)
 	}
 	if errors.Is(err, unix.ENOENT) {
 		return notKept
 	}
+	if err != nil {
+		return err
+	}
+	st, err := stat(u.objects, name)
 	if err != nil {
 		return err
 	}
@@ -105,17 +110,40 @@ func (u *undoing) bringBack(r record, p place) error {
 	})
 }
 
-// unseal makes what was kept of a record anew. It is another file then.
-func (u *undoing) unseal(r record) error {
-	id := r.ID
-	if r.Op == opRename {
-		id = r.Over
+// unseal makes sure that what was kept of a record is in a folder of objects. What was
+// sealed is made anew, and is another file then.
+func (u *undoing) unseal(objects int, sealed *pack, n int64, id identity) error {
+	if _, err := stat(objects, object(n)); !errors.Is(err, unix.ENOENT) || !sealed.has(n) {
+		return err
 	}
-	return u.sealed.unpack(u.objects, r.N, func(now identity) error {
+	return sealed.unpack(objects, n, func(now identity) error {
 		u.anew[id], u.touched[now] = now, true
 		_, err := u.journal.add(record{Op: opNew, ID: id, Over: now})
 		return err
 	})
+}
+
+// fromRelative has a file that an undoing of an undoing keeps be here too.
+func (u *undoing) fromRelative(id identity, name string) error {
+	from, ok := u.kept[id]
+	if !ok {
+		return unix.ENOENT
+	}
+	dir := filepath.Join(u.store.dir, from.entry)
+	objects, err := unix.Open(filepath.Join(dir, fileObjects), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(objects)
+	sealed, err := openPack(dir, fileMoved, u.store.aead)
+	if err != nil {
+		return err
+	}
+	defer sealed.close()
+	if err := u.unseal(objects, sealed, from.n, id); err != nil {
+		return err
+	}
+	return unix.Linkat(objects, object(from.n), u.objects, name, 0)
 }
 
 // folder takes back that a folder was removed.
@@ -280,7 +308,9 @@ func (u *undoing) written(r record, p place, st status, exists bool) error {
 // what is in them, so that theirs are no sign of anybody else.
 func (u *undoing) meta(r record, p place, st status, exists bool) error {
 	switch {
-	case !exists, st.kind() != r.Kind, !st.folder() && st.id != r.ID:
+	case exists && st.folder() && r.Kind == unix.S_IFDIR && st.id != r.ID:
+		return isMoved
+	case !exists, st.kind() != r.Kind, st.id != r.ID:
 		return nil // what became of it is said of it elsewhere
 	case st.kind() == unix.S_IFREG && u.since(r, st):
 		return isChanged

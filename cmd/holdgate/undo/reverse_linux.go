@@ -31,6 +31,11 @@ func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
 	if err != nil {
 		return Report{}, err
 	}
+	forebears, err := s.ancestors(e)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, release(forebears)) }()
 	old, all, err := openJournal(filepath.Join(dir, fileJournal))
 	if err != nil {
 		return Report{}, err
@@ -43,7 +48,7 @@ func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
 	}
 	defer func() { err = errors.Join(err, run.Finish()) }()
 	run.tree.folded = true
-	u := &undoing{of: of, tree: run.tree, journal: old, ended: ended, touched: map[identity]bool{}, dropped: map[identity]bool{}, begun: map[int64]bool{}, anew: map[identity]identity{}, undone: map[identity]int64{}}
+	u := &undoing{store: s, of: of, tree: run.tree, journal: old, ended: ended, touched: map[identity]bool{}, dropped: map[identity]bool{}, begun: map[int64]bool{}, anew: map[identity]identity{}, undone: map[identity]int64{}, kept: map[identity]elsewhere{}, reversed: map[int64]bool{}}
 	u.report.ID = run.ID
 	if u.objects, err = unix.Open(filepath.Join(dir, fileObjects), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return u.report, err
@@ -61,11 +66,17 @@ func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
 	if err := u.all(all); err != nil {
 		return u.report, err
 	}
+	these := u.reversed
+	if of.All() {
+		these = nil
+	}
+	if err := s.again(forebears, id, these); err != nil {
+		return u.report, err
+	}
 	if len(u.report.Conflicts) == 0 && of.All() {
 		err = os.WriteFile(filepath.Join(dir, fileUndone), nil, 0o600)
-	}
-	if err == nil && e.Undoes != "" && of.All() {
-		err = s.again(e)
+	} else {
+		err = s.mark(id)
 	}
 	return u.report, err
 }
@@ -96,45 +107,43 @@ func (s *Store) relatives(id string, u *undoing) error {
 				u.anew[r.ID] = r.Over
 			}
 			u.undone[r.ID], u.undone[r.Over] = ended, ended
+			switch {
+			case r.Op == opUnlink:
+				u.kept[r.ID] = elsewhere{e.ID, r.N}
+			case r.Op == opRename && r.Kept:
+				u.kept[r.Over] = elsewhere{e.ID, r.N}
+			}
 		}
 	}
 	return nil
 }
 
-// again says of the run that an undoing was of that what it took back is there again.
-func (s *Store) again(undoing Entry) error {
-	dir := filepath.Join(s.dir, undoing.Undoes)
-	held, err := lock(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // it was forgotten
-	}
-	if err != nil {
-		return err
-	}
-	j, all, err := openJournal(filepath.Join(dir, fileJournal))
-	if err == nil {
-		err = errors.Join(j.again(all, undoing.ID), j.close())
-	}
-	return errors.Join(err, held.Close())
-}
-
 // An undoing takes back the records of an entry.
 type undoing struct {
-	of      Selection
-	later   later // than what is selected
-	tree    *tree // in which to change: an entry of its own
-	journal *journal
-	objects int
-	saved   *pack
-	sealed  *pack
-	ended   int64                 // when the run did
-	begun   map[int64]bool        // taken back before, by one that was cut short
-	half    int64                 // the last of those, of which it is not known
-	undone  map[identity]int64    // when an undoing of the same run was done with a file
-	anew    map[identity]identity // folders that were made again
-	touched map[identity]bool     // by this undoing, which changes their ctime
-	dropped map[identity]bool     // made by the run, and removed by it
-	report  Report
+	store    *Store
+	of       Selection
+	files    map[identity]int64 // when what is not selected changed them last
+	tree     *tree              // in which to change: an entry of its own
+	journal  *journal
+	objects  int
+	saved    *pack
+	sealed   *pack
+	ended    int64                  // when the run did
+	begun    map[int64]bool         // taken back before, by one that was cut short
+	half     int64                  // the last of those, of which it is not known
+	undone   map[identity]int64     // when an undoing of the same run was done with a file
+	anew     map[identity]identity  // what was made again
+	kept     map[identity]elsewhere // by an undoing of an undoing
+	touched  map[identity]bool      // by this undoing, which changes their ctime
+	dropped  map[identity]bool      // made by the run, and removed by it
+	reversed map[int64]bool
+	report   Report
+}
+
+// An elsewhere is where a file is that an undoing has brought back, and another has removed again.
+type elsewhere struct {
+	entry string
+	n     int64
 }
 
 // A conflict is why something cannot be taken back.
@@ -152,6 +161,7 @@ const (
 	isLater   conflict = "the run changed it again later"
 	notApart  conflict = "it was written before too, and it was not kept what it was in between"
 	notKept   conflict = "what was kept of it is gone"
+	isMoved   conflict = "" // it has not come back to its place, which is said elsewhere
 )
 
 // all takes the records back.
@@ -171,9 +181,6 @@ func (u *undoing) all(all []record) error {
 	list := effective(all)
 	if u.of.All() {
 		list = folded(all, list)
-	} else {
-		u.later = u.of.after(still(all))
-		u.lost(list)
 	}
 	for _, r := range list {
 		if r.Op == opDrop {
@@ -186,25 +193,53 @@ func (u *undoing) all(all []record) error {
 			u.touched[u.known(r.ID)], u.touched[u.known(r.Over)] = true, true
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		r := list[i]
-		folderTimes := r.Op == opMeta && !r.Only && !u.of.All() // they are those of before the run
-		if r.Op != opDrop && !folderTimes && u.of.takes(r) && (!u.begun[r.N] || r.N == u.half) {
-			if err := u.next(r); err != nil {
-				return err
-			}
+	delete(u.begun, u.half)
+	steps := u.of.steps(remaining(list, u.begun))
+	if !u.of.All() {
+		u.files = changedLater(steps)
+		u.lost(steps)
+	}
+	f := following{apart: !u.of.All()}
+	for _, r := range slices.Backward(steps) {
+		if err := f.next(r, u.next); err != nil {
+			return err
+		}
+	}
+	if u.of.All() && len(u.begun) > 0 {
+		if err := u.folders(list); err != nil {
+			return err
 		}
 	}
 	_, err := u.journal.add(record{Op: opStay}) // the last one is known of now
 	return err
 }
 
+// folders gives folders the modes and times of before the run once more: what was taken
+// back before may have stood in between.
+func (u *undoing) folders(list []record) error {
+	names, done := naming{}, map[identity]bool{}
+	for _, r := range list {
+		at, _ := names.forward(r)
+		if r.Op != opMeta || r.Kind != unix.S_IFDIR || done[r.ID] {
+			continue
+		}
+		done[r.ID] = true
+		r.Path, r.ID = []byte(at), u.known(r.ID)
+		if err := refusal(u.one(r)); err != nil {
+			if _, ok := errors.AsType[conflict](err); !ok {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // lost lists what was made before what is selected, and went in it without being kept.
-func (u *undoing) lost(list []record) {
+func (u *undoing) lost(list []step) {
 	made := map[identity]bool{}
 	for _, r := range list {
 		switch {
-		case !u.of.takes(r) || u.begun[r.N]:
+		case !r.taken:
 		case r.Op == opCreate:
 			made[r.ID] = true
 		case r.Op == opDrop && r.Kind != unix.S_IFDIR && !made[r.ID]:
@@ -216,28 +251,36 @@ func (u *undoing) lost(list []record) {
 }
 
 // next takes a record back, or lists why not.
-func (u *undoing) next(r record) error {
-	if _, err := u.journal.add(record{Op: opBack, Of: r.N, To: []byte(u.report.ID)}); err != nil {
-		return err
+func (u *undoing) next(r step) (back bool, err error) {
+	folderTimes := r.follows() && !u.of.All() // they are those of before the run
+	if !r.taken || r.Op == opDrop || folderTimes {
+		return false, nil
 	}
-	var err error
-	if u.later.conflict(r) {
+	if _, err := u.journal.add(record{Op: opBack, Of: r.N, To: []byte(u.report.ID)}); err != nil {
+		return false, err
+	}
+	if u.conflict(r) {
 		err = isLater
 	} else {
 		r.ID, r.Over = u.known(r.ID), u.known(r.Over)
-		err = refusal(u.one(r))
+		u.tree.journal.of = r.N
+		err = refusal(u.one(r.record))
+		u.tree.journal.of = 0
 	}
 	if why, ok := errors.AsType[conflict](err); ok {
-		u.report.conflicts(string(r.Path), string(why))
+		if why != isMoved {
+			u.report.conflicts(string(r.Path), string(why))
+		}
 		_, err = u.journal.add(record{Op: opStay, Of: r.N})
-		return err
+		return false, err
 	}
 	if err != nil {
-		return fmt.Errorf("taking back what was done to %s: %w", r.Path, err)
+		return false, fmt.Errorf("taking back what was done to %s: %w", r.Path, err)
 	}
 	u.touched[r.ID] = true
 	u.report.Reversed++
-	return nil
+	u.reversed[r.N] = true
+	return true, nil
 }
 
 // refusal makes a conflict of what the kernel refuses of one path alone: of the others

@@ -1,24 +1,81 @@
 package undo
 
 import (
-	"maps"
 	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// takes reports whether a record is of what is selected.
-func (s Selection) takes(r record) bool {
-	if !s.From.IsZero() && r.At < s.From.UnixMilli() || !s.To.IsZero() && r.At >= s.To.UnixMilli() {
-		return false
+// A step is a record that was not taken back, and what is to become of it.
+type step struct {
+	record
+	taken bool // it is part of what is selected
+	later bool // what stays did something to the same path later
+}
+
+// steps says what of records is selected. A path selects what had that name at any
+// time, so also what was done to it before its folder was renamed.
+func (s Selection) steps(list []record) []step {
+	all := make([]step, len(list))
+	for i, r := range list {
+		all[i] = step{record: r, taken: s.at(r) && (len(s.Paths) == 0 || s.named(string(r.Path), string(r.To)))}
 	}
 	if len(s.Paths) == 0 {
-		return true
+		return all
 	}
-	in := func(path []byte) bool {
-		return len(path) > 0 && slices.ContainsFunc(s.Paths, func(p string) bool { return p == "." || within(string(path), p) })
+	first, last := &naming{}, &naming{}
+	for i, r := range list {
+		all[i].taken = s.named(first.forward(r)) && s.at(r) || all[i].taken
 	}
-	return in(r.Path) || r.Op == opRename && in(r.To)
+	for i, r := range slices.Backward(list) {
+		p, to := last.paths(r)
+		all[i].taken = s.named(p, to) && s.at(r) || all[i].taken
+		last.backward(r, p, to, false)
+	}
+	return all
+}
+
+// A following goes through steps from the last to the first.
+type following struct {
+	now   naming
+	apart bool // not all is taken
+}
+
+// next calls back with a step whose paths are those of now, and learns whether it was
+// taken back.
+func (f *following) next(r step, back func(step) (bool, error)) error {
+	old, paths := r.record, []string{string(r.Path)}
+	if r.Op == opRename {
+		paths = append(paths, string(r.To))
+	}
+	for _, p := range paths {
+		r.later = r.later || f.apart && f.now.at(p).changed(r.Op == opRename)
+	}
+	p, to := f.now.paths(old)
+	r.Path, r.To = []byte(p), []byte(to)
+	done, err := back(r)
+	f.now.backward(old, p, to, done)
+	for _, p := range paths {
+		if f.apart && !done && !r.follows() && !(r.taken && r.Op == opDrop) {
+			f.now.at(p).later = true
+		}
+	}
+	return err
+}
+
+// follows reports whether a record is of times that change by what is done to others.
+func (r record) follows() bool { return r.Op == opMeta && !r.Only }
+
+// at reports whether a record is of the selected time.
+func (s Selection) at(r record) bool {
+	return (s.From.IsZero() || r.At >= s.From.UnixMilli()) && (s.To.IsZero() || r.At < s.To.UnixMilli())
+}
+
+// named reports whether one of two paths is selected; an empty one is none.
+func (s Selection) named(a, b string) bool {
+	return slices.ContainsFunc(s.Paths, func(p string) bool {
+		return p == "." || a != "" && within(a, p) || b != "" && within(b, p)
+	})
 }
 
 // takenBack are the numbers of the records that were taken back, and are not there
@@ -36,10 +93,16 @@ func takenBack(all []record) map[int64]bool {
 	return back
 }
 
-// still are the effective records that were not taken back.
-func still(all []record) []record {
-	back := takenBack(all)
-	return slices.DeleteFunc(effective(all), func(r record) bool { return back[r.N] })
+// remaining are the records that were not taken back. That something was removed is
+// nothing any more once its making was taken back.
+func remaining(list []record, back map[int64]bool) []record {
+	unmade := map[identity]bool{}
+	for _, r := range list {
+		if r.Op == opCreate && !r.Link && back[r.N] {
+			unmade[r.ID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(r record) bool { return back[r.N] || r.Op == opDrop && unmade[r.ID] })
 }
 
 // folded leaves out of records what is there only so that calls can be told apart:
@@ -72,55 +135,19 @@ func folded(all, list []record) []record {
 	return out
 }
 
-// A later says what was changed after what is selected.
-type later struct {
-	paths map[string]int64
-	files map[identity]int64
-}
-
-// after finds out what was changed by records that are not selected.
-func (s Selection) after(list []record) later {
-	l := later{map[string]int64{}, map[identity]int64{}}
-	for _, r := range list {
-		if s.takes(r) || r.Op == opMeta && !r.Only {
-			continue
-		}
-		l.paths[string(r.Path)] = r.N
-		if r.Op == opRename {
-			l.paths[string(r.To)] = r.N
-		}
-		if r.Kind != unix.S_IFDIR && r.Op != opUnlink && r.Op != opDrop { // of a name of it that went the path says
-			l.files[r.ID] = r.N
-		}
-	}
-	delete(l.files, identity{})
-	return l
-}
-
-// conflict reports whether what a record changed was changed later.
-func (l later) conflict(r record) bool {
-	if r.Op == opMeta && !r.Only {
-		return l.files[r.ID] > r.N
-	}
-	return l.paths[string(r.Path)] > r.N || r.Op == opRename && l.paths[string(r.To)] > r.N || l.files[r.ID] > r.N || l.files[r.Over] > r.N
-}
-
-// again makes what an undoing has taken back part of the run it was of once more, now
-// that the undoing was taken back.
-func (j *journal) again(all []record, by string) error {
-	back := map[int64]bool{}
+// changedLater says when what is not selected last changed a file.
+func changedLater(all []step) map[identity]int64 {
+	files := map[identity]int64{}
 	for _, r := range all {
-		switch {
-		case r.Op == opBack && string(r.To) == by:
-			back[r.Of] = true
-		case r.Op == opBack || r.Op == opStay:
-			delete(back, r.Of)
+		if !r.taken && !r.follows() && r.Kind != unix.S_IFDIR && r.Op != opUnlink && r.Op != opDrop { // of a name of it that went the path says
+			files[r.ID] = r.N
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(back)) {
-		if _, err := j.add(record{Op: opStay, Of: n}); err != nil {
-			return err
-		}
-	}
-	return nil
+	delete(files, identity{})
+	return files
+}
+
+// conflict reports whether what a step changed was changed later by what is not selected.
+func (u *undoing) conflict(r step) bool {
+	return u.files[r.ID] > r.N || !r.follows() && (r.later || u.files[r.Over] > r.N)
 }

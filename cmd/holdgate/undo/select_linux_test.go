@@ -169,3 +169,127 @@ func TestALargeFileIsKeptOnceARun(t *testing.T) {
 	undone(t, s, w.run.ID)
 	same(t, before, manifest(t, root))
 }
+
+func TestAPathIsTakenBackAfterItsFolderWasRenamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		path string            // selected
+		plan string            // what of it changed
+		want map[string]string // what there is then
+	}{
+		"by the path of now":            {"lib/old", "changed", map[string]string{"lib/old": "before", "lib/made": "x", "src/old": "another", "lib/gone": "none"}},
+		"by the path of then":           {"src/old", "", map[string]string{"lib/old": "before", "lib/made": "x", "src/old": "none"}},
+		"what was made":                 {"lib/made", "created", map[string]string{"lib/old": "after", "lib/made": "none", "src/old": "another"}},
+		"what was removed":              {"lib/gone", "deleted", map[string]string{"lib/old": "after", "lib/gone": "before"}},
+		"the folder":                    {"lib", "", map[string]string{"src/old": "before", "lib/old": "none"}},
+		"a file that was renamed there": {"lib/moved", "moved", map[string]string{"lib/first": "before", "lib/moved": "none", "lib/old": "after"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, dir := folders(t)
+			must(t, os.Mkdir(filepath.Join(root, "src"), 0o755))
+			for _, name := range []string{"old", "gone", "first"} {
+				must(t, os.WriteFile(filepath.Join(root, "src", name), []byte("before"), 0o644))
+			}
+			before := manifest(t, root)
+			s, err := Open(dir, Options{Key: testKey})
+			must(t, err)
+			w := newWorker(t, s, root)
+			w.write("src/old", "after")
+			w.write("src/made", "x")
+			must(t, w.run.tree.unlink(w.at("src/gone")))
+			must(t, w.run.tree.rename(w.at("src/first"), w.at("src/moved"), 0))
+			must(t, w.run.tree.rename(w.at("src"), w.at("lib"), 0))
+			if c.path != "lib" {
+				must(t, w.run.tree.mkdir(w.at("src"), 0o755))
+				w.write("src/old", "another")
+			}
+			must(t, w.run.Finish())
+			list, err := s.Plan(w.run.ID, Selection{Paths: []string{c.path}})
+			must(t, err)
+			if c.plan != "" && (len(list) != 1 || list[0].Path != c.path || list[0].What != c.plan) {
+				t.Errorf("the plan is %v", list)
+			}
+			r, err := s.Undo(w.run.ID, Selection{Paths: []string{c.path}})
+			must(t, err)
+			if len(r.Conflicts) > 0 {
+				t.Errorf("conflicts: %v", r.Conflicts)
+			}
+			for name, want := range c.want {
+				holds(t, root, name, want)
+			}
+			undone(t, s, w.run.ID)
+			same(t, before, manifest(t, root))
+		})
+	}
+}
+
+func TestAnUndoThatIsUndoneCanBeDoneAgain(t *testing.T) {
+	root, dir := folders(t)
+	for _, name := range []string{"a", "b", "link"} {
+		must(t, os.WriteFile(filepath.Join(root, name), []byte("before"), 0o644))
+	}
+	must(t, os.Link(filepath.Join(root, "link"), filepath.Join(root, "name")))
+	before := manifest(t, root)
+	s, err := Open(dir, Options{Key: testKey})
+	must(t, err)
+	w := newWorker(t, s, root)
+	w.write("a", "after")
+	must(t, w.run.tree.unlink(w.at("b")))
+	must(t, w.run.tree.unlink(w.at("link")))
+	must(t, w.run.Finish())
+	after := manifest(t, root)
+	is := func(id string, back bool) {
+		t.Helper()
+		e, err := s.entry(id)
+		must(t, err)
+		if e.Undone != back {
+			t.Errorf("run %s is taken back: %v, want %v", id, e.Undone, back)
+		}
+	}
+
+	// All of it.
+	first := undone(t, s, w.run.ID)
+	is(w.run.ID, true)
+	second := undone(t, s, first.ID)
+	same(t, after, manifest(t, root))
+	is(w.run.ID, false)
+	third := undone(t, s, second.ID)
+	same(t, before, manifest(t, root))
+	is(w.run.ID, true)
+	is(first.ID, false)
+	undone(t, s, third.ID)
+	is(w.run.ID, false)
+	fifth := undone(t, s, w.run.ID)
+	same(t, before, manifest(t, root))
+	is(w.run.ID, true)
+
+	// A part of it.
+	_, err = s.Undo(fifth.ID, Selection{Paths: []string{"a"}})
+	must(t, err)
+	holds(t, root, "a", "after")
+	holds(t, root, "b", "before")
+	is(w.run.ID, false)
+	is(fifth.ID, false)
+	list, err := s.Plan(w.run.ID, Selection{})
+	must(t, err)
+	if len(list) != 1 || list[0].Path != "a" {
+		t.Errorf("to be taken back are %v", list)
+	}
+	undone(t, s, w.run.ID)
+	is(w.run.ID, true)
+	same(t, before, manifest(t, root))
+}
+
+func TestAnUndoIsUndoneWhileSomebodyLooks(t *testing.T) {
+	root, dir := folders(t)
+	s, err := Open(dir, Options{Key: testKey})
+	must(t, err)
+	id := finished(t, s, root, "a")
+	r := undone(t, s, id)
+	looking, err := flock(filepath.Join(dir, id), unix.LOCK_SH)
+	must(t, err)
+	time.AfterFunc(30*time.Millisecond, func() { _ = looking.Close() })
+	undone(t, s, r.ID)
+	if e, err := s.entry(id); err != nil || e.Undone {
+		t.Errorf("it still counts as taken back: %+v, %v", e, err)
+	}
+}

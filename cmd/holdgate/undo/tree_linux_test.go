@@ -169,6 +169,39 @@ func TestRandomChangesAreTakenBack(t *testing.T) {
 	}
 }
 
+// Parts that are taken back one after the other, some of them in vain, leave nothing in
+// the way of the rest.
+func TestRandomPartsAreTakenBack(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 3))
+			root, dir := folders(t)
+			plant(t, rnd, root)
+			s, err := Open(dir, Options{Key: testKey})
+			must(t, err)
+			before := manifest(t, root)
+			id := play(t, s, root, seed+1000, 100)
+			for range 5 {
+				list, err := s.Plan(id, Selection{})
+				must(t, err)
+				if len(list) == 0 {
+					break
+				}
+				part := Selection{Paths: []string{list[rnd.IntN(len(list))].Path}}
+				changed := manifest(t, root)
+				r, err := s.Undo(id, part)
+				must(t, err)
+				if _, err := s.entry(r.ID); err == nil && rnd.IntN(2) == 0 {
+					undone(t, s, r.ID)
+					same(t, changed, manifest(t, root))
+				}
+			}
+			undone(t, s, id)
+			same(t, before, manifest(t, root))
+		})
+	}
+}
+
 const (
 	killedCommand = "killed"
 	killedBefore  = "before a record"
