@@ -159,17 +159,25 @@ node -e "const y=require('js-yaml'); y.load('x: !!js/function \\'function(){}\\'
 php -r 'echo preg_replace("/x/e", "system(\"id\")", "x");'`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, line := range commandLines(tt.passes) {
-				if d := e.Decide(t.Context(), Input{Call: bashCall(line)}); d.Action != holdgate.Allow {
-					t.Errorf("%s\n got %v by %s: %s", line, d.Action, d.Rule, d.Reason)
-				}
-			}
-			for _, line := range commandLines(tt.held) {
-				if d := e.Decide(t.Context(), Input{Call: bashCall(line)}); d.Action == holdgate.Allow {
-					t.Errorf("%s\n passes", line)
-				}
-			}
+			judges(t, e, Input{}, tt.passes, tt.held)
 		})
+	}
+}
+
+// judges holds that calls of some lines pass, and that those of others don't.
+func judges(t *testing.T, e *Engine, at Input, passes, held string) {
+	t.Helper()
+	for _, line := range commandLines(passes) {
+		at.Call = bashCall(line)
+		if d := e.Decide(t.Context(), at); d.Action != holdgate.Allow {
+			t.Errorf("%s\n got %v by %s: %s", line, d.Action, d.Rule, d.Reason)
+		}
+	}
+	for _, line := range commandLines(held) {
+		at.Call = bashCall(line)
+		if d := e.Decide(t.Context(), at); d.Action == holdgate.Allow {
+			t.Errorf("%s\n passes", line)
+		}
 	}
 }
 

@@ -89,6 +89,9 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if r.Access != AccessRead && !x.Modes {
 		x.Writes[FileKey(clean)]++
 	}
+	if r.Access == AccessWrite && !r.Dynamic && readAsMore.MatchString(clean) {
+		x.Fail("a file is named like an option, or like several words: %s", clean)
+	}
 	if r.Access == AccessWrite && !x.Fixed {
 		x.written = append(x.written, clean)
 	}
@@ -111,6 +114,10 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 		x.Joined(r.Text)
 	}
 }
+
+// readAsMore is in names that are more than one word to what takes files out of a
+// listing: an option or a path stands behind a blank, or Perl takes it for a command.
+var readAsMore = regexp.MustCompile(`[\n\t]|\s-\S|\s[/~]|[|<>]$|(^|/)[|<>]|(^|/)-[A-Za-z-][^/]*$`)
 
 // CleanDir is a folder that an argument names, absolute where it can be; ""
 // where it is not known.

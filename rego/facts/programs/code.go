@@ -163,6 +163,9 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, 
 			access = perlEdits(shell.Join(code, "\n"), c.Argv)
 		}
 		for _, f := range operands {
+			if f.Within && access == collect.AccessWrite { // files of the project
+				f = shell.Field{Text: "*", Glob: true}
+			}
 			s.Touch(f, access)
 		}
 	case len(operands) > 0 && operands[0].Text != "-" && readsFile(s, operands[0], c):

@@ -93,7 +93,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return w.Origin >= shell.OriginNames && slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return f.Known() && packsToOutput.MatchString(f.Text) })
 	case wordlist.Has(operands.Checkers, name) || wordlist.Has("npx bunx", name) && i > 1 && wordlist.Has(operands.Checkers, textAt(in, 1)) || wordlist.Has("php node ruby", name) && i > 1 && wordlist.Has("-l -c --check -wc", textAt(in, 1)):
 		return w.Origin == shell.OriginNames
-	case w.Within && (name == "sed" || name == "mv" && !slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return !f.Within && !strings.HasPrefix(f.Text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.Words[1].Text)):
+	case w.Within && (name == "sed" || name == "perl" && perlRewrites(in.Words, i) || name == "mv" && !slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return !f.Within && !strings.HasPrefix(f.Text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.Words[1].Text)):
 		return true
 	case name == "date":
 		return !w.Bare && wordlist.Has("-d --date -r", in.Words[i-1].Text)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
 var (
@@ -77,4 +78,19 @@ func perlInPlace(argv []string) bool {
 		}
 	}
 	return false
+}
+
+// perlRewrites reports whether the word at i stands among the files that Perl rewrites
+// by a program on its command line: it opens these as they are named.
+func perlRewrites(words []shell.Field, i int) bool {
+	coded := false
+	j := 1
+	for j < i && strings.HasPrefix(words[j].Text, "-") {
+		if w := words[j].Text; perlPlain.MatchString(w) && !strings.ContainsAny(w, "FM") && (strings.HasSuffix(w, "e") || strings.HasSuffix(w, "E")) {
+			coded = true
+			j++
+		}
+		j++
+	}
+	return coded && j <= i && perlInPlace(shell.Texts(words[:j]))
 }

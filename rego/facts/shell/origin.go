@@ -77,6 +77,16 @@ func (s *Shell) processOrigin(w *syntax.Word) origin {
 	return OriginAny
 }
 
+// processWithin reports whether a process substitution lists only files inside of the
+// session's folder.
+func (s *Shell) processWithin(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	p, ok := w.Parts[0].(*syntax.ProcSubst)
+	return ok && p.Op == syntax.CmdIn && len(p.Stmts) == 1 && s.quietly().listsWithin(p.Stmts[0])
+}
+
 // substituted is what a command substitution puts in its place: text, where
 // the line itself tells it, or else where it comes from.
 func (s *Shell) substituted(c *syntax.CmdSubst) (text string, known bool, o origin) {

@@ -60,7 +60,7 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		case syntax.WordHdoc:
 			f := s.one(r.Word, quoting{})
 			s.opens(f)
-			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Sure()}
+			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Sure(), Within: f.Within}
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.Text) {
@@ -76,7 +76,7 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		switch r.Op {
 		case syntax.RdrIn:
 			s.Touch(f, collect.AccessRead)
-			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: max(s.processOrigin(r.Word), s.fileOrigin(f))}
+			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: max(s.processOrigin(r.Word), s.fileOrigin(f)), Within: s.processWithin(r.Word)}
 		case syntax.RdrInOut:
 			s.Touch(f, collect.AccessRead)
 			s.Touch(f, collect.AccessWrite)

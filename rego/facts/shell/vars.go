@@ -141,7 +141,7 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text)})
+		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text), within: f.Within})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -201,7 +201,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
 		b.cur.Runs = b.cur.Runs || runs
-		b.cur.Within = first && s.namesFile(p)
+		b.cur.Within = first && s.namesFile(p) && s.splitsAtBlanks()
 		return
 	}
 	defer func() { b.cur.Runs = b.cur.Runs || runs }()
@@ -236,6 +236,12 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 func (s *Shell) splitsAnywhere() bool {
 	v, assigned := s.Vars["IFS"]
 	return assigned && !v.Known
+}
+
+// splitsAtBlanks reports whether words are split at nothing but blanks and line ends.
+func (s *Shell) splitsAtBlanks() bool {
+	v, assigned := s.Vars["IFS"]
+	return !assigned || v.Known && !v.array && strings.Trim(v.Values[0], " \t\n") == ""
 }
 
 // splitValues adds unquoted values: split at IFS, and open to patterns.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,15 +33,54 @@ func (s *Shell) listsWithin(st *syntax.Stmt) bool {
 			return false
 		}
 		words := s.fields(call.Args)
-		return len(words) > 0 && wordlist.Has("sort uniq head tail grep", words[0].Text) && !s.overridden(words[0].Text)
+		return len(words) > 0 && !s.overridden(words[0].Text) && picksLines(words)
 	}
 	return false
+}
+
+// picksLines reports whether a filter prints whole lines of what it reads on standard
+// input, and nothing else.
+func picksLines(words []Field) bool {
+	options, ok := picking[words[0].Text]
+	if !ok || !known(words) {
+		return false
+	}
+	patterns := 0
+	for i, w := range words[1:] {
+		switch {
+		case options.MatchString(w.Text):
+		case wordlist.Has("head tail", words[0].Text):
+			if words[i].Text != "-n" || strings.Trim(w.Text, "+-0123456789") != "" {
+				return false
+			}
+		case strings.HasSuffix(words[0].Text, "grep") && !strings.HasPrefix(w.Text, "-"):
+			patterns++
+		default:
+			return false
+		}
+	}
+	return patterns <= 1
+}
+
+// picking are filters that pick lines, with their options that change no line.
+var picking = map[string]*regexp.Regexp{
+	"sort": regexp.MustCompile(`^-[urnVf]+$`), "uniq": regexp.MustCompile(`^-[udi]+$`),
+	"head": regexp.MustCompile(`^-(n?[0-9]+|n)$`), "tail": regexp.MustCompile(`^-(n?[0-9]+|n)$`),
+	"grep": regexp.MustCompile(`^-[viEFPwx]+$`), "egrep": regexp.MustCompile(`^-[viwx]+$`), "fgrep": regexp.MustCompile(`^-[viwx]+$`),
 }
 
 // namesWithin is listsWithin for one command.
 func (s *Shell) namesWithin(words []Field) bool {
 	name, args := words[0].Text, words[1:]
 	switch name {
+	case "echo", "printf": // of what another has listed
+		if name == "printf" {
+			if len(args) == 0 || !wordlist.Has(`%s %s\n`, args[0].Text) {
+				return false
+			}
+			args = args[1:]
+		}
+		return len(args) > 0 && !slices.ContainsFunc(args, func(f Field) bool { return !f.Within })
 	case "find":
 		i := slices.IndexFunc(args, func(f Field) bool { return strings.HasPrefix(f.Text, "-") })
 		return i > 0 && s.FindsWithin(args[:i], args)

@@ -261,7 +261,7 @@ func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	case !known:
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 		b.dynamic(s.written(c), o, q)
-		b.cur.Within = first && s.filesWithin(c)
+		b.cur.Within = first && s.filesWithin(c) && s.splitsAtBlanks()
 	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
 	case q.splits: // zsh splits what a command prints, at blanks

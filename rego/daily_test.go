@@ -1,0 +1,54 @@
+package rego
+
+import "testing"
+
+// What agents do to files, processes and services of the project day by day, where a
+// part of it is known at run time only, and what somebody would make of each.
+func TestPackOnDailyWork(t *testing.T) {
+	e := open(t, Options{})
+	for _, tt := range []struct{ name, passes, held string }{
+		{"edits of files that a search prints",
+			`perl -pi -e 's/\bfmtMoney\b/formatMoney/g' $(rg -l fmtMoney web/src) && rg -c formatMoney web/src
+old=fmtMoney; new=formatMoney; files=$(rg -l "\b$old\b" web/src); echo "$files" | xargs sed -i "s/\b$old\b/$new/g"
+hits=$(grep -rl 'oldName' src --include='*.go'); sed -i 's/oldName/newName/g' $hits; gofmt -l src
+rg -l 'TODO\(me\)' | grep -v vendor | sort -u | xargs perl -pi -e 's/TODO\(me\)/TODO/'
+git grep -l 'http.StatusTeapot' -- '*.go' | xargs perl -i -pe 's/StatusTeapot/StatusOK/g'; git diff --stat
+mapfile -t fs < <(rg -l useLegacy web/src); printf '%s\n' "${fs[@]}" | xargs sed -i 's/useLegacy/useNew/'
+f=$(rg -l 'class Cart' src | head -n 1); sed -i 's/Cart/Basket/' "$f"; sed -n 1,20p "$f"
+find src -name '*.py' -exec perl -pi -e 's/unittest/pytest/' {} +
+xargs sed -i 's/a/b/' <<< "$(rg -l x src)"`,
+			`IFS=,; sed -i s/a/b/ $(rg -l x src)
+IFS=:; f=$(rg -l x src); perl -pi -e 's/a/b/' $f
+rg -l x src | sort - /tmp/list | xargs sed -i s/a/b/
+rg -l x src | grep -o 'e.*' | xargs sed -i s/a/b/
+rg -l x src | grep -h . /tmp/list | xargs sed -i s/a/b/
+rg -l x src | tail /tmp/list | xargs perl -pi -e s/a/b/
+perl -i $(rg -l x src)
+perl -pi -e $(rg -l x src)
+perl -pi -e 's/a/b/' -e $(rg -l x src)
+perl -ne 'print' $(rg -l x src)
+perl -pi -e 'system("id")' $(rg -l x src)
+perl -pi -e '$_=""' $(rg -l x src)
+perl -pi -e 'BEGIN{@ARGV=("/home/u/.bashrc")} s/a/b/' $(rg -l x src)
+perl -pi -Mevil -e 's/a/b/' $(rg -l x src)
+files=$(rg -l x /etc); sed -i s/a/b/ $files
+files=$(rg -l x ../other); echo "$files" | xargs perl -pi -e 's/a/b/'
+files=$(rg --hidden -l x .); echo "$files" | xargs sed -i s/a/b/
+files=$(cat list.txt); echo "$files" | xargs sed -i s/a/b/
+files=$(rg -l x src); echo "-e 1eid $files" | xargs sed -i s/a/b/
+files=$(rg -l x src); [ -n "$A" ] && files=/etc/hosts; sed -i s/a/b/ $files
+rg() { echo /etc/hosts; }; files=$(rg -l x src); sed -i s/a/b/ $files
+files=$(rg -l x src); rm $files
+files=$(rg -l x src); bash $files
+touch 'src/x -e1eid y.ts'; sed -i s/a/b/ $(rg -l x src)
+touch 'src/x -e1eid y.ts'
+touch ./-e1eid
+mkdir -p 'src/x /home/u/bin'
+mv a.ts 'src/x id|'
+python3 -c "open('src/x -e1eid y.ts','w').write('x')"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			judges(t, e, tabled, tt.passes, tt.held)
+		})
+	}
+}
