@@ -135,7 +135,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/config":      {"approvals/passkeys", ".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":     {".", "store/audit"},
 	"cmd/holdgate/report":      {},
-	"cmd/holdgate/app":         {"approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
+	"cmd/holdgate/app":         {"approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins", "plugins/host", "proxy", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/demo":        {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
 	"cmd/holdgate/confine":     {},
 	"cmd/holdgate/undo":        {"."},

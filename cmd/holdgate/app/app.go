@@ -94,6 +94,7 @@ type App struct {
 	o        Options
 	log      *slog.Logger
 	recent   *report.Log // the newest lines of log
+	heardOf  heardOf
 	started  time.Time
 	state    *state
 	cluster  identity.Cluster // nil where there is none

@@ -56,6 +56,7 @@ func (n *inForce) withPeople(a *App, entries []roster.Entry, in []signed) (*inFo
 	if err != nil {
 		return nil, err
 	}
+	a.heardOf.hear(everybody.All(), in)
 	next.queue.People = everybody
 	// The state folder's token is the local approver's.
 	next.tokens = append([]api.Credential{{Person: n.c.Approver, Token: api.HashToken(a.state.token)}}, tokens...)

@@ -144,7 +144,7 @@ func (c *configs) refuse(ctx context.Context, err error) {
 
 // announce writes into the log what became of the file, and tells everybody.
 func (c *configs) announce(ctx context.Context, note string) {
-	c.a.log.Warn(note, "file", c.w.Path)
+	c.a.log.Warn("of the configuration", "what", note, "file", c.w.Path)
 	e := audit.Entry{Type: audit.TypeConfig, Note: note}
 	if err := c.a.queue.Announce(context.WithoutCancel(ctx), record.EventConfig, e, nil); err != nil {
 		c.a.log.Error("writing the audit log", "err", err)
@@ -169,7 +169,7 @@ func (c *configs) swap(ctx context.Context, next *inForce, by string, change con
 	if err != nil {
 		return err
 	}
-	c.a.log.Warn(note, "file", c.w.Path)
+	c.a.log.Warn("the configuration has changed", "what", note, "file", c.w.Path)
 	c.follow(ctx, next)
 	return nil
 }

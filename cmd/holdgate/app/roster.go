@@ -255,7 +255,7 @@ func (c *configs) changeRoster(ctx context.Context, by, name string, make func(n
 	if err := c.a.queue.Replace(context.WithoutCancel(ctx), record.EventConfig, entry, entitled(by), write, func() { c.a.current.Store(next) }); err != nil {
 		return err
 	}
-	c.a.log.Warn(note)
+	c.a.log.Warn("who may answer has changed", "what", note)
 	c.remake()
 	c.follow(ctx, next)
 	return nil

@@ -180,7 +180,7 @@ func (c *configs) putSigned(ctx context.Context, next *inForce, notes []string) 
 		return err
 	}
 	c.in = slices.DeleteFunc(c.in, func(s *signIn) bool { return s.over })
-	c.a.log.Info(note)
+	c.a.log.Info("who has signed in at the provider has changed", "what", note)
 	c.remake()
 	c.follow(ctx, next)
 	return nil

@@ -44,7 +44,7 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 			a.log.Warn("probes and commands find nobody while this member stands by", "error", err)
 		}
 	}
-	pc.OnWarning = func(warning string) { a.log.Warn(warning) }
+	pc.OnWarning = func(warning string) { a.log.Warn("of the database", "warning", warning) }
 	if err := checkSecret(ctx, pc, s); err != nil {
 		return nil, err
 	}

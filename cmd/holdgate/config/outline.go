@@ -120,6 +120,25 @@ func Texts(c Config) (list []string) {
 	return list
 }
 
+// Names are the names that users gave: the keys of a configuration's maps that Holdgate
+// does not bring, and who holds its token.
+func Names(c Config) []string {
+	names := []string{c.Approver}
+	plain := reflect.ValueOf(Default("", ""))
+	for i := range plain.NumField() {
+		v := reflect.ValueOf(c).Field(i)
+		if v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
+			continue
+		}
+		for _, name := range v.MapKeys() {
+			if !plain.Field(i).MapIndex(name).IsValid() && !slices.Contains(plugins.Names(), name.String()) {
+				names = append(names, name.String())
+			}
+		}
+	}
+	return names
+}
+
 // outlineMap numbers the names that users gave.
 func outlineMap(v, plain reflect.Value) any {
 	entries := map[string]any{}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,7 @@ credentials:
 people:
   ada: {roles: [approve, admin]}
   quokkaperson: {roles: [approve], channels: {webhook: quokkamail@example.com}}
+  grace: {roles: [approve], channels: {webhook: hopper}}
 agents:
   quokkaagent: {token_sha256: "9c5b94b1ab1d1b8a9c5b94b1ab1d1b8a9c5b94b1ab1d1b8a9c5b94b1ab1d1b8a", labels: {quokkalabel: quokkavalue}}
 approver: ada
@@ -83,6 +85,11 @@ func TestAReportHoldsNoSecrets(t *testing.T) {
 			resp.Body.Close()
 		}
 	}
+	page := s.visitPage() // people come and go, and the log tells of them
+	page.post("/people", "name", "mallory", "role", "approve")
+	page.post("/people/mallory", "action", "remove")
+	page.post("/people/grace", "action", "remove")
+	until(t, "a line about who was removed", func() bool { return strings.Contains(s.log(), "ada removed grace") })
 	until(t, "a line about the upstream that fails", func() bool { return strings.Contains(s.log(), "the upstream failed") })
 
 	name := filepath.Join(t.TempDir(), "report.tar.gz")
@@ -102,6 +109,11 @@ func TestAReportHoldsNoSecrets(t *testing.T) {
 		}
 	}
 	holdsNone(t, s, files)
+	for name, text := range files {
+		if m := regexp.MustCompile(`(?i)\b(ada|grace|hopper|mallory)\b`).FindString(text); m != "" {
+			t.Errorf("%s names %s", name, m)
+		}
+	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode: %v, %v", info.Mode(), err)
 	}

@@ -64,7 +64,7 @@ func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
 
 // Handle implements [slog.Handler].
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
-	line := r.Time.UTC().Format(time.RFC3339Nano) + " " + r.Level.String() + " " + Scrub(r.Message) + h.attrs
+	line := r.Time.UTC().Format(time.RFC3339Nano) + " " + r.Level.String() + " " + scrub(r.Message, true) + h.attrs
 	r.Attrs(func(a slog.Attr) bool {
 		line += attr(h.prefix, a)
 		return true
@@ -89,8 +89,16 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return h
 }
 
-// attr is one attribute as it shows: names are the program's own words, and of values
-// numbers, times and what Scrub leaves.
+// ownValues are attributes whose texts are the program's own words.
+var ownValues = []string{"action", "assurance", "decision", "door", "format", "kind", "level", "method", "mode", "signal", "status"}
+
+// errorValues are attributes whose texts say what went wrong: of those what Scrub leaves
+// shows.
+var errorValues = []string{"cause", "err", "error", "why"}
+
+// attr is one attribute as it shows: names are the program's own words. Of values numbers
+// and times show, and of texts those that can be read without knowing what the sidecar was
+// told.
 func attr(prefix string, a slog.Attr) string {
 	v := a.Value.Resolve()
 	name := " " + prefix + Scrub(a.Key) + "="
@@ -104,5 +112,12 @@ func attr(prefix string, a slog.Attr) string {
 	case slog.KindBool, slog.KindDuration, slog.KindFloat64, slog.KindInt64, slog.KindUint64, slog.KindTime:
 		return name + v.String()
 	}
-	return name + fmt.Sprintf("%q", Scrub(v.String()))
+	text := hidden
+	switch {
+	case slices.Contains(ownValues, a.Key):
+		text = scrub(v.String(), true)
+	case slices.Contains(errorValues, a.Key):
+		text = Scrub(v.String())
+	}
+	return name + fmt.Sprintf("%q", text)
 }

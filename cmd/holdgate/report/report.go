@@ -1,8 +1,9 @@
 // Package report makes what people send along when something is wrong, and what
 // strangers may read: how a sidecar is, without anything that it was told.
 //
-// It lets through what is known to be harmless, and does not look for what is secret:
-// numbers, words of a dictionary's length, names that Holdgate itself brings. See [Scrub].
+// It lets through what is known to be harmless: numbers, words of a dictionary's length,
+// names that Holdgate itself brings. See [Scrub]. Of those words, names that the sidecar was
+// told are taken out. See [Files.Conceal].
 package report
 
 import (
@@ -50,29 +51,48 @@ var (
 	goSource = regexp.MustCompile(`\S*/([^/\s]+\.go:[0-9]+)`)
 )
 
-// Metrics adds metrics in Prometheus's text. Their labels are scrubbed, and none shows
-// that holds one of the texts.
-func (f Files) Metrics(name, text string, texts []string) {
+// named are labels of metrics whose values need not be Holdgate's own words.
+var named = []string{"channel", "rule", "upstream"}
+
+// Metrics adds metrics in Prometheus's text. Of the labels that users can name, those show
+// of which own says that Holdgate brings them.
+func (f Files) Metrics(name, text string, own func(label, value string) bool) {
 	f[name] = label.ReplaceAllStringFunc(text, func(l string) string {
 		parts := label.FindStringSubmatch(l)
-		if parts[1] == "le" || parts[1] == "quantile" {
+		switch {
+		case parts[1] == "le" || parts[1] == "quantile":
 			return l
-		}
-		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(parts[2], t) }) {
+		case slices.Contains(named, parts[1]) && !own(parts[1], parts[2]):
 			return parts[1] + `="` + hidden + `"`
 		}
-		return parts[1] + `="` + Scrub(parts[2]) + `"`
+		return parts[1] + `="` + scrub(parts[2], true) + `"`
 	})
 }
 
-// Conceal takes texts out of a file, the longest first.
-func (f Files) Conceal(name string, texts []string) {
+// Conceal takes texts out of a file wherever they stand, and names where they are whole
+// words, in capitals or not.
+func (f Files) Conceal(file string, texts, names []string) {
 	texts = slices.Clone(texts)
 	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
 	for _, t := range texts {
-		f[name] = strings.ReplaceAll(f[name], t, hidden)
+		f[file] = strings.ReplaceAll(f[file], t, hidden)
 	}
+	all := make(map[string]bool, len(names))
+	for _, n := range names {
+		for _, word := range word.FindAllString(n, -1) {
+			all[strings.ToLower(word)] = true
+		}
+	}
+	f[file] = word.ReplaceAllStringFunc(f[file], func(w string) string {
+		if all[strings.ToLower(w)] {
+			return hidden
+		}
+		return w
+	})
 }
+
+// word is a part of a name: of ada.lovelace@example.com each by itself is one.
+var word = regexp.MustCompile(`[\pL\pM][\pL\pM\pN]*`)
 
 // Process adds what the runtime says of this process: its memory, and where its
 // goroutines stand. Stacks have no arguments; of sources the folders do not show.

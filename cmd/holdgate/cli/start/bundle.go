@@ -76,7 +76,7 @@ func (e *env) askSidecar(c *cli.Context, files report.Files) {
 		files["config.txt"] = report.Scrub(err.Error()) + "\n"
 	} else {
 		files.YAML("config.yaml", config.Outline(s))
-		files.Conceal("no-sidecar.txt", config.Texts(s))
+		files.Conceal("no-sidecar.txt", config.Texts(s), config.Names(s))
 	}
 }
 
