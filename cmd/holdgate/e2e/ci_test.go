@@ -93,3 +93,37 @@ func TestAnAgentInCIThatWaitsInVainFailsTheJob(t *testing.T) {
 		t.Errorf("the log that was kept: %s", kept)
 	}
 }
+
+// The commands after the run read the same configuration and state, however they were
+// named, and one that hangs does not keep the job from ending. The program stands for
+// one whose sidecar does not answer.
+func TestAJobEndsWhereHoldgateDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs("../../../deploy/ci/run-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := write(t, "holdgate", "#!/bin/sh\necho \"$1 with $HOLDGATE_CONFIG in $HOLDGATE_STATE_DIR\"\ncase $1 in run | pending) exec sleep 600 ;; esac\n")
+	if err := os.Chmod(silent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--config=own.yaml", "--state-dir", "own"}, {"--confine", "weak", "--config", "own.yaml", "--state-dir=own"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			log := t.TempDir()
+			p := start(t, func(ctx context.Context) *exec.Cmd {
+				cmd := exec.CommandContext(ctx, script, append(flags, "--", "agent", "--config", "the agent's")...)
+				cmd.Env = append(environment(), "HOLDGATE="+silent, "HOLDGATE_CONFIG=another.yaml", "HOLDGATE_STATE_DIR=another", "HOLDGATE_LOG="+log, "HOLDGATE_TIMEOUT=1")
+				return cmd
+			})
+			if r := p.end(); r.code != 124 {
+				t.Errorf("the job: %v", r)
+			}
+			for name, want := range map[string]string{"pending.txt": "pending", "audit.jsonl": "audit"} {
+				if got := read(t, filepath.Join(log, name)); got != want+" with own.yaml in own\n" {
+					t.Errorf("%s: %q", name, got)
+				}
+			}
+		})
+	}
+}
