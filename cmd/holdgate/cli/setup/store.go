@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,7 +14,7 @@ import (
 func storeCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "store",
-		Usage: "move the queue and the audit log to PostgreSQL",
+		Usage: "move the queue and the audit log to PostgreSQL, share keys",
 		Subcommands: []*cli.Command{{
 			Name:      "copy",
 			UsageText: "holdgate store copy --to postgres",
@@ -27,8 +28,42 @@ func storeCommand(e *env) *cli.Command {
 				command.JSONFlag(),
 			},
 			Action: e.storeCopy,
+		}, {
+			Name:      "keys",
+			UsageText: "holdgate store keys --from /etc/holdgate-shared",
+			Usage:     "put what sidecars of one store share into the state folder",
+			Description: "Takes secret.key, ca.pem, ca.key, approver.token, page-ca.pem, page-ca.key, db.url\n" +
+				"and db.password, as far as they are there, from a folder such as a mounted Secret.\n" +
+				"In the state folder they are for its owner alone. Run it before serve.",
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "from", Usage: "the `FOLDER` that has them"},
+				command.JSONFlag(),
+			},
+			Action: e.storeKeys,
 		}},
 	}
+}
+
+func (e *env) storeKeys(c *cli.Context) error {
+	switch {
+	case c.Args().Present():
+		return command.Usage("store keys takes no arguments, got %q", c.Args().First())
+	case c.String("from") == "":
+		return command.Usage("say where the files are: --from FOLDER")
+	}
+	s, err := e.Settings(c)
+	if err != nil {
+		return err
+	}
+	taken, err := app.TakeShared(s.StateDir, c.String("from"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return command.PrintJSON(e.Stdout, taken)
+	}
+	_, err = fmt.Fprintf(e.Stdout, "in %s: %s\n", s.StateDir, strings.Join(taken, ", "))
+	return err
 }
 
 func (e *env) storeCopy(c *cli.Context) error {

@@ -50,6 +50,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $_ := set $listen "metrics_from" .Values.metrics.from }}
 {{- end }}
 {{- $config := mustMergeOverwrite (deepCopy .Values.config) (dict "listen" $listen "state_dir" "/var/lib/holdgate/state") }}
+{{- if .Values.postgres.secretName }}
+{{- $postgres := dict "url_file" "/var/lib/holdgate/state/db.url" }}
+{{- with .Values.postgres.takeOver }}{{ $_ := set $postgres "take_over" . }}{{ end }}
+{{- $config = mustMergeOverwrite $config (dict "store" (dict "postgres" $postgres)) }}
+{{- end }}
 {{- if .Values.rules }}
 {{- $config = mustMergeOverwrite $config (dict "policy" (dict "path" "/etc/holdgate-rules")) }}
 {{- end }}
