@@ -142,6 +142,9 @@ func (n *naming) paths(r record) (p, to string) {
 // backward goes on to before a record, whose paths have these names. Names are those of
 // after the last record, as long as nothing is taken back.
 func (n *naming) backward(r record, p, to string, back bool) {
+	if back && len(n.below) == 0 {
+		return // each has its own name
+	}
 	from, dest := string(r.Path), string(r.To)
 	switch r.Op {
 	case opCreate, opUnlink, opRmdir, opDrop:
