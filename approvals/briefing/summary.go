@@ -22,7 +22,7 @@ func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) strin
 	switch {
 	case f == nil:
 	case len(f.ParseErrors) > 0:
-		if len(f.Effects) > 0 && (f.Effects[0].Undoable == holdgate.UndoableNo || f.Effects[0].Kind == holdgate.EffectRun) {
+		if len(f.Effects) > 0 && f.Effects[0].What != "tool" && (f.Effects[0].Undoable == holdgate.UndoableNo || f.Effects[0].Kind == holdgate.EffectRun) {
 			return worst(f.Effects) + ", and not all of it could be read"
 		}
 	case len(edits) > 0 && len(f.Commands) == 0 && (len(f.Effects) == 0 || f.Effects[0].What != "tool"):

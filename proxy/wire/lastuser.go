@@ -75,7 +75,7 @@ func partsOf(v jsontext.Value) string {
 	var all []string
 	for _, part := range elements(v) {
 		fields(part, func(name string, v jsontext.Value) {
-			if text, ok := textOf(v); ok && name == "text" {
+			if text, ok := textOf(v); ok && name == "text" && !tagged(text) {
 				all = append(all, text)
 			}
 		})
@@ -86,6 +86,14 @@ func partsOf(v jsontext.Value) string {
 // inserted is what agents put into a user's message by themselves, such as
 // <system-reminder>.
 var inserted = regexp.MustCompile(`(?s)<(system-reminder|environment_context|environment_details|user_instructions|local-command-stdout|command-name|context)>.*?</(system-reminder|environment_context|environment_details|user_instructions|local-command-stdout|command-name|context)>`)
+
+// tagged reports whether a part of a message is one that an agent has put in, all of it
+// between tags of two words, such as <session_context>.
+func tagged(text string) bool {
+	name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "<"), ">")
+	return ok && strings.ContainsAny(name, "_-") && !strings.ContainsAny(name, " <\n") &&
+		strings.HasPrefix(strings.TrimSpace(text), "<"+name+">") && strings.HasSuffix(strings.TrimSpace(text), "</"+name+">")
+}
 
 func spoken(text string) string {
 	text = strings.TrimSpace(inserted.ReplaceAllString(text, ""))

@@ -15,6 +15,8 @@ func TestLastUser(t *testing.T) {
 		"Responses":                {`{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"mend it"}]},{"type":"function_call_output","output":"x"}]}`, "mend it"},
 		"Responses, a text":        {`{"input":"mend it"}`, "mend it"},
 		"Gemini":                   {`{"contents":[{"role":"user","parts":[{"text":"mend it"}]},{"role":"user","parts":[{"functionResponse":{"name":"x","response":{"text":"out"}}}]}]}`, "mend it"},
+		"Gemini, what it puts in":  {`{"contents":[{"role":"user","parts":[{"text":"<session_context>\nThis is the CLI.\n</session_context>"},{"text":"mend it"}]}]}`, "mend it"},
+		"tags that a person wrote": {`{"input":"<b>mend</b> it, <x_y>"}`, "<b>mend</b> it, <x_y>"},
 		"Converse":                 {`{"messages":[{"role":"user","content":[{"text":"mend it"}]}]}`, "mend it"},
 		"only what agents put in":  {`{"messages":[{"role":"user","content":"<environment_context>cwd</environment_context>"}]}`, ""},
 		"nobody has said anything": {`{"messages":[{"role":"assistant","content":"hi"}]}`, ""},

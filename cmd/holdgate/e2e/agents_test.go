@@ -118,7 +118,7 @@ var personsDecisions = []personsDecision{
 // Real agents, whose authors know nothing of Holdgate: what a person decides is
 // what happens to the folder, and the agent ends its run in order. Here each is
 // pointed at the sidecar by an address alone and gets one of the decisions;
-// TestConfinedAgents has all of them.
+// TestAgentsInTmux has all of them.
 func TestAgents(t *testing.T) {
 	clientsDir(t)
 	t.Parallel()

@@ -25,6 +25,9 @@ type provider struct {
 	// calls turns a command into the calls of an answer, where a test wants
 	// others than the one that the command asks for.
 	calls func(command string) []call
+	// latest, where it is set, finds what the model is told in a conversation of several
+	// turns: the last counts.
+	latest *regexp.Regexp
 
 	mu       sync.Mutex
 	bodies   []string // of the requests for an answer, in their order
@@ -121,10 +124,21 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	p.bodies = append(p.bodies, string(body))
+	id := `"msg_1"`
+	if p.latest != nil { // agents merge messages of one id
+		id = fmt.Sprintf(`"msg_%d"`, len(p.bodies))
+	}
 	p.mu.Unlock()
 	text, calls := done, []call(nil)
 	saw := resultOfTool.Match(body)
-	if m := order.FindStringSubmatch(string(body)); m != nil && !saw && (len(req.Tools) > 0 || bedrock || shellOf(string(body)) == codexScript) {
+	told := body
+	if p.latest != nil {
+		if at := p.latest.FindAllIndex(body, -1); len(at) > 0 {
+			told = body[at[len(at)-1][0]:]
+			saw = resultOfTool.Match(told)
+		}
+	}
+	if m := order.FindStringSubmatch(string(told)); m != nil && !saw && (len(req.Tools) > 0 || bedrock || shellOf(string(body)) == codexScript) {
 		text, calls = promise, p.calls(m[1])
 		for i := range calls {
 			calls[i].tool = shellOf(string(body))
@@ -152,7 +166,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case chat:
 		writeJSON(w, chatAnswer(text, calls))
 	case req.Stream:
-		writeEvents(w, messagesEvents(text, calls))
+		events := messagesEvents(text, calls)
+		events[0] = strings.Replace(events[0], `"msg_1"`, id, 1)
+		writeEvents(w, events)
 	default:
 		writeJSON(w, messagesAnswer(text, calls))
 	}
