@@ -3,22 +3,14 @@
 package helm
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"io"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -31,6 +23,7 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
@@ -132,6 +125,29 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: S
 priorityClassName: high
 `
 
+const onPostgres = "{postgres: {secretName: shared, takeOver: 5s}, replicas: 2}"
+
+// A workload is what starts the chart's pods.
+type workload struct {
+	name     string
+	replicas *int32
+	selector *meta.LabelSelector
+	pod      core.PodTemplateSpec
+	claims   []core.PersistentVolumeClaim
+}
+
+func workloadOf(t *testing.T, objects []any) workload {
+	t.Helper()
+	s, d := one[apps.StatefulSet](objects), one[apps.Deployment](objects)
+	if (s == nil) == (d == nil) {
+		t.Fatal("there is not one workload")
+	}
+	if s != nil {
+		return workload{s.Name, s.Spec.Replicas, s.Spec.Selector, s.Spec.Template, s.Spec.VolumeClaimTemplates}
+	}
+	return workload{d.Name, d.Spec.Replicas, d.Spec.Selector, d.Spec.Template, nil}
+}
+
 // Helm's linter finds nothing, and Kubernetes takes what the chart prints, in which everything that is named is there.
 func TestTheChart(t *testing.T) {
 	for name, values := range map[string]string{
@@ -140,6 +156,7 @@ func TestTheChart(t *testing.T) {
 		"as little":     "{persistence: {enabled: false}, metrics: {enabled: false}, networkPolicy: {enabled: false}, podDisruptionBudget: {enabled: false}, serviceAccount: {create: false}}",
 		"another name":  "{nameOverride: gate, replicas: 2, tls: {secretName: cert}}",
 		"a name of its": "{fullnameOverride: own}",
+		"on PostgreSQL": onPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var given map[string]any
@@ -156,29 +173,29 @@ func TestTheChart(t *testing.T) {
 				t.Fatal(err)
 			}
 			objects := decode(t, text)
-			set := one[apps.StatefulSet](objects)
-			pod := set.Spec.Template
-			for key, value := range set.Spec.Selector.MatchLabels {
+			set := workloadOf(t, objects)
+			pod := set.pod
+			for key, value := range set.selector.MatchLabels {
 				if pod.Labels[key] != value {
-					t.Errorf("the StatefulSet's selector asks for %s=%s, and its pods have %q", key, value, pod.Labels[key])
+					t.Errorf("the selector asks for %s=%s, and the pods have %q", key, value, pod.Labels[key])
 				}
 			}
 			volumes := map[string]bool{}
 			for _, v := range pod.Spec.Volumes {
 				volumes[v.Name] = true
 			}
-			for _, v := range set.Spec.VolumeClaimTemplates {
+			for _, v := range set.claims {
 				volumes[v.Name] = true
 			}
 			c := pod.Spec.Containers[0]
-			for _, m := range c.VolumeMounts {
-				if !volumes[m.Name] {
-					t.Errorf("there is no volume %s", m.Name)
+			mounted := map[string]bool{}
+			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				for _, m := range c.VolumeMounts {
+					mounted[m.Name] = true
 				}
-				delete(volumes, m.Name)
 			}
-			if len(volumes) > 0 {
-				t.Errorf("volumes that nothing mounts: %v", volumes)
+			if !maps.Equal(volumes, mounted) {
+				t.Errorf("the volumes are %v, and mounted are %v", volumes, mounted)
 			}
 			ports := map[string]bool{}
 			for _, p := range c.Ports {
@@ -199,16 +216,16 @@ func TestTheChart(t *testing.T) {
 							t.Errorf("service %s leads to port %s", o.Name, p.TargetPort.StrVal)
 						}
 					}
-					if !reflect.DeepEqual(o.Spec.Selector, set.Spec.Selector.MatchLabels) {
+					if !reflect.DeepEqual(o.Spec.Selector, set.selector.MatchLabels) {
 						t.Errorf("service %s selects %v", o.Name, o.Spec.Selector)
 					}
 				case *policy.PodDisruptionBudget:
-					if !reflect.DeepEqual(o.Spec.Selector, set.Spec.Selector) {
+					if !reflect.DeepEqual(o.Spec.Selector, set.selector) {
 						t.Errorf("the budget selects %v", o.Spec.Selector)
 					}
 				case *autoscaling.HorizontalPodAutoscaler:
-					if o.Spec.ScaleTargetRef.Name != set.Name || set.Spec.Replicas != nil {
-						t.Errorf("it scales %v, whose replicas are given as %v", o.Spec.ScaleTargetRef, set.Spec.Replicas)
+					if o.Spec.ScaleTargetRef.Name != set.name || set.replicas != nil {
+						t.Errorf("it scales %v, whose replicas are given as %v", o.Spec.ScaleTargetRef, set.replicas)
 					}
 				case *networking.NetworkPolicy:
 					for _, rule := range o.Spec.Ingress {
@@ -222,6 +239,9 @@ func TestTheChart(t *testing.T) {
 					}
 				}
 			}
+			if name == "on PostgreSQL" && (one[apps.Deployment](objects).Spec.Strategy.Type != apps.RecreateDeploymentStrategyType || one[policy.PodDisruptionBudget](objects) != nil) {
+				t.Error("one pod is ready at a time: neither a rolling update nor a budget goes with that")
+			}
 			if name == "everything" && (one[autoscaling.HorizontalPodAutoscaler](objects) == nil || one[monitoring.ServiceMonitor](objects) == nil ||
 				one[networking.NetworkPolicy](objects) == nil || one[policy.PodDisruptionBudget](objects) == nil) {
 				t.Error("an object is missing")
@@ -233,11 +253,12 @@ func TestTheChart(t *testing.T) {
 // A mistyped value is an error, and so is what the chart sets itself.
 func TestTheChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{
-		"{replica: 2}":                        "replica",
-		"{config: {listen: {agents: '1:1'}}}": "config",
-		"{config: {hub: {database: pg}}}":     "config",
-		"{image: {digest: abc}}":              "digest",
-		"{rules: {'../x': y}}":                "rules",
+		"{replica: 2}":                                              "replica",
+		"{config: {listen: {agents: '1:1'}}}":                       "config",
+		"{config: {hub: {database: pg}}}":                           "config",
+		"{image: {digest: abc}}":                                    "digest",
+		"{rules: {'../x': y}}":                                      "rules",
+		"{postgres: {secretName: s}, autoscaling: {enabled: true}}": "autoscaling",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", values, err)
@@ -257,72 +278,41 @@ config:
 
 // Holdgate starts with the configuration and the rules that the chart gives it, at the ports that the chart names.
 func TestHoldgateTakesTheChartsConfiguration(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("SKIPPED: a network of its own takes root")
-	}
-	file := program.Static(t)
+	file := staticAsRoot(t)
 	for name, values := range map[string]string{"as it is": "", "with rules": rulesAndPeople} {
 		t.Run(name, func(t *testing.T) {
-			text, err := render(t, values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			var config string
-			rules := filepath.Join(dir, "rules")
-			for _, o := range decode(t, text) {
-				m, ok := o.(*core.ConfigMap)
-				if !ok {
-					continue
-				}
-				for name, text := range m.Data {
-					if name == "holdgate.yaml" {
-						config = text
-						continue
-					}
-					if err := errors.Join(os.MkdirAll(rules, 0o755), os.WriteFile(filepath.Join(rules, name), []byte(text), 0o600)); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			path := filepath.Join(dir, "holdgate.yaml")
-			if err := os.WriteFile(path, []byte(strings.ReplaceAll(config, "/etc/holdgate-rules", rules)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			serve := exec.CommandContext(ctx, file, "serve", "--config", path, "--state-dir", filepath.Join(dir, "state"))
-			serve.Env = []string{"TMPDIR=" + dir, "HOME=" + dir}
-			serve.Stderr = os.Stderr
-			serve.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-			out, err := serve.StdoutPipe()
-			if err := errors.Join(err, serve.Start()); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { serve.Process.Signal(syscall.SIGTERM); serve.Wait() }()
-			said := ""
-			for lines := bufio.NewScanner(out); !strings.Contains(said, `"metrics"`) && lines.Scan(); {
-				said += lines.Text() + "\n"
-			}
+			p := newPod(t, file, values)
+			said := p.start(t)
+			p.await(t, 200, "")
 			for _, port := range []string{":7300", ":7301", ":7302"} {
-				if !strings.Contains(said, port) {
-					t.Errorf("it does not listen at %s:\n%s", port, said)
+				if text := said.String(); !strings.Contains(text, port) {
+					t.Errorf("it does not listen at %s:\n%s", port, text)
 				}
-			}
-			client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, "state", "holdgate.sock"))
-			}}}
-			resp, err := client.Get("http://localhost/readyz")
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != 200 {
-				t.Errorf("/readyz: %s: %s", resp.Status, body)
 			}
 		})
 	}
+}
+
+// Of two pods of the chart on one PostgreSQL, whose keys come from the Secret, one works and one stands by.
+func TestOfTwoPodsOnPostgresOneStandsBy(t *testing.T) {
+	file := staticAsRoot(t)
+	secret := t.TempDir()
+	key := strings.Repeat("0", 63)
+	for name, text := range map[string]string{"secret.key": key + "1", "approver.token": key + "2", "db.url": postgres(t)} {
+		if err := os.WriteFile(filepath.Join(secret, name), []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := newPod(t, file, onPostgres), newPod(t, file, onPostgres)
+	for _, p := range []*pod{first, second} {
+		p.init(t, secret)
+	}
+	first.start(t)
+	first.await(t, 200, "")
+	second.start(t)
+	second.await(t, 503, "standby")
+	first.end()
+	second.await(t, 200, "")
 }
 
 // Kubernetes takes what holdgate inject makes of each kind, and the manifest that it is made of.
