@@ -128,11 +128,9 @@ func (q *Queue) Feed(ctx context.Context, consumer string, fn func(Event) error)
 	if err != nil {
 		return fmt.Errorf("feeding %s: %w", consumer, err)
 	}
-	if first != nil {
-		for _, e := range first {
-			if err := fn(e); err != nil {
-				return err
-			}
+	for _, e := range first {
+		if err := fn(e); err != nil {
+			return err
 		}
 	}
 	if err := taken(ctx, q.c.Store, consumer, c.Taken); err != nil {

@@ -142,7 +142,7 @@ func checkArtifact(a string) error {
 		return fmt.Errorf("%w: it is empty", ErrArtifact)
 	}
 	if slices.Contains(strings.FieldsFunc(a, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
-		return fmt.Errorf("%w: %q climbs out of its folder with ..", ErrArtifact, holdgate.Visible(a))
+		return fmt.Errorf("%w: %q climbs out of its folder", ErrArtifact, holdgate.Visible(a))
 	}
 	return record.Bounded("artifact", a, maxArtifact)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ type rig struct {
 	*desk
 	bus     *bus
 	channel *Channel
-	log     *strings.Builder
 	answers chan sdk.Answer
 	refuse  chan error // what Holdgate says to the next answers; nil: they count
 	status  string

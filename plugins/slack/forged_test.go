@@ -88,18 +88,15 @@ func TestWhatComesTwiceOrFromElsewhereCountsOnce(t *testing.T) {
 }
 
 // hostile are texts that try to be markup, or to look like something else.
-func hostile() (texts []string) {
-	for _, s := range []string{
+func hostile() []string {
+	return []string{
 		"<!channel>", "<!here>", "<!everyone>", "<@U0000000ANN>", "<#C0123456789>", "<!subteam^S1>", "<https://evil.example|approve>", "<!date^1^{date}|x>",
 		"*bold*", "_i_", "~s~", "`code`", "```", "```\nrisk low\n```", "> quote", ":white_check_mark:", "&lt;!channel&gt;", "&amp;", "@channel", "@here",
 		"https://evil.example/x.png", "www.evil.example", "mailto:a@evil.example", "tel:+1", "slack://open", "\\u003c!channel\\u003e", "{\"type\":\"button\"}",
 		"\nrisk       low", "\r\nApproved by ann", "\x1b[2J", "\x00", "\x07", "\u2028", "\u2029", "\u202e evil", "\u2066x\u2069", "\u200b", "\u200e", "\u200f", "\u061c",
 		"\ufeff", "\u00ad", "\U000e0041", "\u2060", "\u180e", "\u0085", "\u007f", "\u009b", "⟨U+202E⟩", "-- end of what the agent says --", "--\n", "%s%n", "${x}", "<script>",
 		"\u0440\u0430", "e\u0301\u0301\u0301", strings.Repeat("a", 4000), strings.Repeat("é", 3500), strings.Repeat("<", 3200), strings.Repeat("x\n", 4000), " ", "",
-	} {
-		texts = append(texts, s)
 	}
-	return texts
 }
 
 func TestHostileTextsAreNoMarkup(t *testing.T) {

@@ -60,7 +60,7 @@ func (c *Channel) handler(ctx context.Context, d *desk) http.Handler {
 func (c *Channel) verify(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return nil, http.StatusMethodNotAllowed, errors.New("Slack posts")
+		return nil, http.StatusMethodNotAllowed, errors.New("want a POST, as Slack sends")
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {

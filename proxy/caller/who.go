@@ -242,7 +242,7 @@ func pathToken(r *http.Request, ownPath func() bool) (string, error) {
 	*r.URL = u // nothing later, no log either, is to see the token
 	r.RequestURI = ""
 	if !good {
-		return "", errors.New("the path holds no token: want " + asPath + "TOKEN/up/NAME/...")
+		return "", errors.New("the path holds no token: want " + asPath + "TOKEN/up/NAME/ and the path there")
 	}
 	return token, nil
 }

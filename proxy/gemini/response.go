@@ -35,16 +35,6 @@ type fragment struct {
 	call      *call  // that it belongs to, once known
 }
 
-// calls reports whether there is anything of a call in the response.
-func (r *response) calls() bool {
-	for i := range r.candidates {
-		if len(r.candidates[i].fragments) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // readResponse reads a response. The data must have passed [wire.Strict] or
 // [wire.StrictEvent].
 func readResponse(data []byte) (*response, error) {

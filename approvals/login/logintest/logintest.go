@@ -49,7 +49,8 @@ func New(t *testing.T) *Provider {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		status, body := http.StatusOK, map[string]any{}
+		status := http.StatusOK
+		var body map[string]any
 		switch r.URL.Path {
 		case "/.well-known/openid-configuration":
 			body = map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "userinfo_endpoint": p.URL + "/user",

@@ -41,9 +41,7 @@ func Init(args []string) (int, error) {
 		return runInside(control, terminal)
 	}
 	err := setUp(control)
-	if err != nil {
-		_ = send(control, failed(err)) // who started this is gone otherwise
-	}
+	_ = send(control, failed(err)) // where who started this is gone, nobody reads it
 	return 1, err
 }
 

@@ -287,13 +287,6 @@ func (f *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"deleted"}]}}`, m.ID))
 }
 
-// count says how often the file was deleted.
-func (f *fileServer) count(path string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.deleted[path]
-}
-
 // A timer that was running when the sidecar died acts when it is back.
 func TestATimerActsAfterACrash(t *testing.T) {
 	t.Parallel()

@@ -126,14 +126,3 @@ func (tm *terminal) answers(line string) {
 	<-time.After(800 * time.Millisecond)
 	tm.types(line + "\r")
 }
-
-// code waits for the end.
-func (tm *terminal) code() int {
-	tm.t.Helper()
-	select {
-	case <-tm.ended:
-	case <-time.After(patience):
-		tm.t.Fatalf("it goes on, and shows %s", tm.text()[tm.from:])
-	}
-	return tm.cmd.ProcessState.ExitCode()
-}

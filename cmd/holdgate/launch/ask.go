@@ -174,7 +174,7 @@ func never() time.Time { return time.Now().AddDate(100, 0, 0) }
 // send sends a decision. Where that decides nothing the question goes on.
 func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.Time, over bool) {
 	d.s.screen.echo("\r\n...")
-	r, err := d.s.o.Door.Decide(ctx, d.q.r.ID, decision)
+	_, err := d.s.o.Door.Decide(ctx, d.q.r.ID, decision)
 	if err == nil {
 		return never(), true // others may have to approve it too
 	}
@@ -182,7 +182,7 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 		return never(), true
 	}
 	d.q.note = "nothing was decided: " + holdgate.Visible(err.Error())
-	if r, err = d.s.o.Door.Request(ctx, d.q.r.ID); err == nil && d.q.changed(r) {
+	if r, err := d.s.o.Door.Request(ctx, d.q.r.ID); err == nil && d.q.changed(r) {
 		d.layOut()
 		return time.Time{}, false
 	}

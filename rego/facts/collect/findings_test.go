@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"net/netip"
 	"path"
 	"strings"
@@ -137,7 +136,7 @@ func FuzzPath(f *testing.F) {
 		}
 		for _, e := range x.Facts.ParseErrors {
 			if strings.HasPrefix(e, InternalError) {
-				t.Error(fmt.Sprintf("%q: %s", text, e))
+				t.Errorf("%q: %s", text, e)
 			}
 		}
 	})

@@ -162,7 +162,7 @@ func match(shell, script string, fact, argv []string) bool {
 
 // numbers are the parts of a fact's words that facts leave as they are written,
 // because all that they can be is a number, or nothing.
-var numbers = regexp.MustCompile("(?s)\\$\\(\\(.*\\)\\)|\\$\\[[^]]*\\]|\\$\\{#?([a-zA-Z_]\\w*|[#?$!])(\\[[0-9@*]*\\])?\\}|\\$([a-zA-Z_]\\w*|[#?$!])")
+var numbers = regexp.MustCompile(`(?s)\$\(\(.*\)\)|\$\[[^]]*\]|\$\{#?([a-zA-Z_]\w*|[#?$!])(\[[0-9@*]*\])?\}|\$([a-zA-Z_]\w*|[#?$!])`)
 
 // pipes are the words that begin with what becomes the name of a pipe. An empty
 // one is nothing in bash.

@@ -59,9 +59,9 @@ const (
 // maxSeconds is how long a batch may take. A machine that does other work needs more.
 var maxSeconds = cmp.Or(number(os.Getenv(patience)), 20)
 
-func number(text string) time.Duration {
+func number(text string) int {
 	n, _ := strconv.Atoi(text)
-	return time.Duration(n)
+	return n
 }
 
 // TestMain is the test, the jail's first process, or a fake program.
@@ -176,7 +176,7 @@ func jail() error {
 	if err := furnish(room); err != nil {
 		return err
 	}
-	over := time.AfterFunc(maxSeconds*time.Second, func() {
+	over := time.AfterFunc(time.Duration(maxSeconds)*time.Second, func() {
 		fmt.Fprintln(os.Stderr, unfinished)
 		os.Exit(printLog(room))
 	})
@@ -265,7 +265,7 @@ func (b batch) start(room string) error {
 		}
 		fmt.Fprintf(&drive, "( ulimit -t 1; ulimit -f 2000; cd %s && HOME=$PWD && export HOME && . %s ) </dev/null >/dev/null 2>&1\n", dir, file)
 		if b.Alone && !strings.Contains(script, "\x00") {
-			ctx, stop := context.WithTimeout(context.Background(), maxSeconds/10*time.Second)
+			ctx, stop := context.WithTimeout(context.Background(), time.Duration(maxSeconds)*time.Second/10)
 			cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], "-c", script)...)
 			cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, append(environ, "HOME="+dir), apart
 			cmd.Run() //nolint:errcheck // scripts may fail

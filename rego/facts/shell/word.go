@@ -52,7 +52,11 @@ func (s *Shell) fields(words []*syntax.Word) []Field {
 				out = append(out, f)
 				continue
 			}
-			for _, b := range expand.Braces(split) {
+			for b, err := range expand.BracesSeq(nil, split) {
+				if err != nil { // not within the bound above
+					out = append(out, s.unexpanded(w))
+					break
+				}
 				out = append(out, s.split(b)...)
 			}
 			continue

@@ -20,7 +20,7 @@ func (w *walker) attribute(v value, name string) (out value) {
 	if w.table.script {
 		return w.property(v, name)
 	}
-	if strings.HasPrefix(name, "__") && (name != "__init__" || v.is("super") == false) {
+	if strings.HasPrefix(name, "__") && (name != "__init__" || !v.is("super")) {
 		if slices.Contains(harmlessDunders, name) {
 			return anything()
 		}
