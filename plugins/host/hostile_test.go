@@ -42,7 +42,7 @@ func held(t *testing.T, command string) approvals.Request {
 	}
 	c := holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: args}}
 	return approvals.Request{
-		ID: "r1", Status: holdgate.StatusPending, Kind: holdgate.RequestApproval, Risk: holdgate.RiskHigh, Rule: "files.delete",
+		ID: "r1", Status: holdgate.StatusPending, Kind: holdgate.RequestApproval, Risk: holdgate.RiskHigh, Rule: "files.delete", Reason: "The call deletes files.",
 		Agent: approvals.AgentRef{ID: "claude"}, Session: approvals.Ref{ID: command}, Door: "anthropic", Message: command,
 		Call:     approvals.CallView{Kind: c.Kind, Tool: &approvals.ToolView{Name: "Bash", Arguments: args}, Digest: "0123456789abcdef"},
 		Briefing: approvals.Brief(c, holdgate.Decision{Rule: "files.delete", Reason: "The call deletes files."}), OnTimeout: "deny",

@@ -259,12 +259,8 @@ func (p *drawing) why(n sdk.Notice) {
 		}
 		p.add(fmt.Sprintf("%-*s", labelCols, name), w, Plain)
 	}
-	message, goesOn := strings.CutPrefix(n.Message, n.Reason)
-	if goesOn && len(n.Why) > 0 && !strings.Contains(message, newline) {
-		return // the first reason is that sentence, to its end
-	}
-	message = strings.TrimSpace(message)
-	if message == "" || len(why) > 0 && strings.HasSuffix(why[0], message) {
+	message := strings.TrimSpace(strings.TrimPrefix(n.Message, n.Reason))
+	if told(n, why, message) {
 		return
 	}
 	for i, l := range strings.Split(message, newline) {
@@ -274,6 +270,32 @@ func (p *drawing) why(n sdk.Notice) {
 		}
 		p.add(fmt.Sprintf("%-*s", labelCols, name), l, Plain)
 	}
+}
+
+// about begins what the shipped pack's messages name.
+const about = "It would touch: "
+
+// told reports whether the reasons say all of a message, or, of what it names, the call.
+func told(n sdk.Notice, why []string, message string) bool {
+	message = strings.Join(strings.Fields(message), " ")
+	shown := strings.Join(why, "\n")
+	if strings.Contains(shown, message) {
+		return true
+	}
+	before, names, ok := strings.Cut(message, about)
+	if !ok || !strings.Contains(shown, strings.TrimSpace(before)) {
+		return false
+	}
+	for _, s := range n.Sections {
+		shown += "\n" + strings.Join(strings.Fields(strings.Join(s.Lines, " ")), " ")
+	}
+	shown += "\n" + strings.Join(n.Details, "\n")
+	for _, name := range strings.Split(names, "; ") {
+		if !strings.Contains(shown, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // call shows the call itself.

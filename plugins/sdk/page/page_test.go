@@ -212,3 +212,33 @@ func TestSQLHasColour(t *testing.T) {
 		t.Errorf("a statement has no colour:\n%s", got)
 	}
 }
+
+// What policy says of a request is shown once: by the reasons, or beside them.
+func TestPolicysMessageIsShownOnce(t *testing.T) {
+	t.Parallel()
+	const reason = "It deploys."
+	command := []sdk.Section{{Title: "command", Kind: "command", Lines: []string{"kubectl apply", "  -f x.yaml"}}}
+	for message, c := range map[string]struct {
+		reason string
+		why    []string
+		want   string // beside the reasons; empty: nothing
+	}{
+		reason:                        {reason, []string{"r: It deploys."}, ""},
+		reason + " Ask Bob.":          {reason, []string{"r: It deploys. Ask Bob."}, ""},
+		reason + " Ask Carol.":        {reason, []string{"r: It deploys."}, "Ask Carol."},
+		reason + " Ask Dora, she … x": {reason, []string{"r: It deploys. Ask … x"}, "Ask Dora, she … x"},
+		"Ask Eve.":                    {"", []string{"r: other"}, "Ask Eve."},
+		"Ask Fay.\nSoon.":             {"", nil, "Ask Fay."},
+		reason + " It would touch: kubectl apply -f x.yaml":        {reason, []string{"r: It deploys."}, ""},
+		reason + " It would touch: kubectl apply -f x.yaml; prod":  {reason, []string{"r: It deploys."}, "It would touch: kubectl"},
+		reason + " Now. It would touch: kubectl apply -f x.yaml":   {reason, []string{"r: It deploys."}, "Now. It would touch"},
+		reason + " It would touch: kubectl apply -f x.yaml; /prod": {reason, []string{"r: It deploys.", "writes /prod: outside"}, ""},
+	} {
+		n := sdk.Notice{ID: "r1", Status: "pending", Rule: "r", Reason: c.reason, Message: message, Why: c.why, Sections: command}
+		text := page.Text(page.Of(n, time.Time{}), 200, false)
+		_, asked, shown := strings.Cut(text, "asked ")
+		if shown != (c.want != "") || !strings.HasPrefix(strings.TrimSpace(asked), c.want) {
+			t.Errorf("%q: want %q\n%s", message, c.want, text)
+		}
+	}
+}
