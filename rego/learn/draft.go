@@ -20,18 +20,64 @@ import (
 // ExceptionsFile is the file that exceptions are drafted into.
 const ExceptionsFile = "exceptions.yaml"
 
-// WithExceptions is a file of exceptions with those of another one besides.
+// WithExceptions is a file of exceptions with those of another one besides. All else that
+// stands in the file stays as it is, comments too.
 func WithExceptions(file, more string) (string, error) {
-	var have, add struct {
-		Settings struct {
-			Exceptions []map[string]any `yaml:"exceptions"`
-		} `yaml:"settings"`
-	}
+	var have, add yaml.Node
 	if err := errors.Join(yaml.Unmarshal([]byte(file), &have), yaml.Unmarshal([]byte(more), &add)); err != nil {
 		return "", fmt.Errorf("reading exceptions: %w", err)
 	}
-	text, err := yaml.Marshal(map[string]any{"settings": map[string]any{"exceptions": append(have.Settings.Exceptions, add.Settings.Exceptions...)}})
+	into, err := exceptionsOf(&have)
+	if err != nil {
+		return "", fmt.Errorf("the exceptions that are in force: %w", err)
+	}
+	from, err := exceptionsOf(&add)
+	if err != nil {
+		return "", fmt.Errorf("the new exceptions: %w", err)
+	}
+	into.Style &^= yaml.FlowStyle
+	into.Content = append(into.Content, from.Content...)
+	text, err := yaml.Marshal(&have)
 	return string(text), err
+}
+
+// exceptionsOf is the list settings.exceptions of a file, which is made where it is not
+// there.
+func exceptionsOf(file *yaml.Node) (*yaml.Node, error) {
+	if file.Kind == 0 { // an empty file
+		*file = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!null"}}}
+	}
+	settings, err := member(file.Content[0], "settings", yaml.MappingNode)
+	if err != nil {
+		return nil, err
+	}
+	return member(settings, "exceptions", yaml.SequenceNode)
+}
+
+// member is the value of a key, of a kind, which is made where it is not there.
+func member(of *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
+	if err := become(of, yaml.MappingNode); err != nil {
+		return nil, fmt.Errorf("what %s stands in: %w", key, err)
+	}
+	for i := 0; i+1 < len(of.Content); i += 2 {
+		if of.Content[i].Value == key {
+			return of.Content[i+1], become(of.Content[i+1], kind)
+		}
+	}
+	value := &yaml.Node{Kind: kind}
+	of.Content = append(of.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
+	return value, nil
+}
+
+// become makes a list or a map of nothing.
+func become(n *yaml.Node, kind yaml.Kind) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		*n = yaml.Node{Kind: kind, HeadComment: n.HeadComment, LineComment: n.LineComment, FootComment: n.FootComment}
+	case n.Kind != kind:
+		return fmt.Errorf("line %d is no list or map as it must be", n.Line)
+	}
+	return nil
 }
 
 // A DraftKind says what a drafted rule is to do with calls like one.

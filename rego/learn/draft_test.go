@@ -1,10 +1,13 @@
 package learn_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego"
@@ -63,5 +66,37 @@ decisions contains {"action": "hold", "rule": "own.plain", "risk": "low", "reaso
 	d, err := draft(t, r, tool("plain", `{}`), learn.DraftNever)
 	if err != nil || !strings.Contains(d.Files[learn.ExceptionsFile], "own.plain") {
 		t.Errorf("got %v, %v", d.Files, err)
+	}
+}
+
+// A new exception stands beside those that are in force, and nothing else is lost.
+func TestExceptionsAreAddedToAFile(t *testing.T) {
+	t.Parallel()
+	const more = "settings:\n  exceptions:\n    - {rule: new}\n"
+	for file, want := range map[string]string{
+		"settings:\n    exceptions:\n        - {rule: old}\n    # of ours\n    approvers: {high: {quorum: 2}}\nother: [1]\n": `{"other":[1],"settings":{"approvers":{"high":{"quorum":2}},"exceptions":[{"rule":"old"},{"rule":"new"}]}}`,
+		"":                             `{"settings":{"exceptions":[{"rule":"new"}]}}`,
+		"# nothing\n":                  `{"settings":{"exceptions":[{"rule":"new"}]}}`,
+		"settings:\n":                  `{"settings":{"exceptions":[{"rule":"new"}]}}`,
+		"settings: {profile: strict}":  `{"settings":{"exceptions":[{"rule":"new"}],"profile":"strict"}}`,
+		"settings: {exceptions: []}":   `{"settings":{"exceptions":[{"rule":"new"}]}}`,
+		"settings: {exceptions: null}": `{"settings":{"exceptions":[{"rule":"new"}]}}`,
+		"settings: {exceptions: x}":    "",
+		"settings: [x]":                "",
+		"[x]":                          "",
+		"settings: {":                  "",
+	} {
+		text, err := learn.WithExceptions(file, more)
+		var got map[string]any
+		if yerr := yaml.Unmarshal([]byte(text), &got); err == nil && yerr != nil {
+			t.Errorf("%q: %v", file, yerr)
+		}
+		raw, _ := json.Marshal(got)
+		if (err != nil) != (want == "") || want != "" && string(raw) != want {
+			t.Errorf("%q: %s, %v, want %s", file, raw, err, want)
+		}
+		if strings.Contains(file, "of ours") && !strings.Contains(text, "# of ours") {
+			t.Errorf("a comment is lost:\n%s", text)
+		}
 	}
 }
