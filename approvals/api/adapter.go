@@ -74,13 +74,21 @@ func answerLarge[In, Out any](s *Server, most int64, fn func(*request, In) (Out,
 			return err
 		}
 		return s.once(w, r, body, func() (any, error) {
-			var in In
-			if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
-				return nil, malformed("the body: %s", plain(err))
+			in, err := decode[In](body)
+			if err != nil {
+				return nil, err
 			}
 			return fn(r, in)
 		})
 	})
+}
+
+// decode reads a body of JSON, in which nothing unknown may stand.
+func decode[In any](body []byte) (in In, err error) {
+	if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return in, malformed("the body: %s", plain(err))
+	}
+	return in, nil
 }
 
 // stream serves an endpoint that writes its answer itself. An error after the

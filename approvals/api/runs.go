@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/holdgate/holdgate/approvals/people"
 )
 
@@ -42,9 +40,9 @@ func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	var in Run
-	if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return malformed("the body: %s", plain(err))
+	in, err := decode[Run](body)
+	if err != nil {
+		return err
 	}
 	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
 		return fmt.Errorf("%w: starting agents takes the role %s", people.ErrNotEntitled, people.RoleOperate)

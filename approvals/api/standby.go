@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // NewStandby answers at the approvers' door of a sidecar that stands by: it proves
@@ -21,9 +19,9 @@ func NewStandby(credentials func() []Credential, works func() string) http.Handl
 		if err != nil {
 			return err
 		}
-		var in Challenge
-		if err := jsonv2.Unmarshal(body, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
-			return malformed("the body: %s", plain(err))
+		in, err := decode[Challenge](body)
+		if err != nil {
+			return err
 		}
 		out, err := s.prove(r, in)
 		if err != nil {
