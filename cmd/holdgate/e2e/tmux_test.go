@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -170,11 +171,10 @@ func TestAgentsInTmux(t *testing.T) {
 // before.
 func turns(t *testing.T) *provider {
 	p := newProvider(t)
-	n := 0
+	var n atomic.Int64
 	p.latest = regexp.MustCompile(`run: rm `)
 	p.calls = func(command string) []call {
-		n++
-		return []call{{id: fmt.Sprintf("toolu_%d_%s", n, slug(command)), command: command}}
+		return []call{{id: fmt.Sprintf("toolu_%d_%s", n.Add(1), slug(command)), command: command}}
 	}
 	return p
 }

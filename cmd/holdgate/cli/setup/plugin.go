@@ -131,7 +131,12 @@ func (e *env) checkPlugins(c *cli.Context) error {
 	failed := 0
 	for _, ch := range all {
 		result := "ok"
-		if err := host.Check(c.Context, ch, e.Logger("error")); err != nil {
+		err := host.Check(c.Context, ch, e.Logger("error"))
+		if host.InUse(err) && e.isRunning(c, ch.Name) {
+			result = "ok, beside the sidecar that runs it"
+			err = host.Check(c.Context, ch.Beside(), e.Logger("error"))
+		}
+		if err != nil {
 			failed++
 			result = err.Error()
 		}
@@ -146,6 +151,17 @@ func (e *env) checkPlugins(c *cli.Context) error {
 		_, err = fmt.Fprintln(e.Stdout, "no channels are configured: see plugins in the configuration")
 	}
 	return err
+}
+
+// isRunning reports whether a sidecar runs here and has the channel running.
+func (e *env) isRunning(c *cli.Context, name string) bool {
+	sc, err := e.Sidecar(c)
+	if err != nil {
+		return false
+	}
+	defer sc.Close()
+	list, err := sc.Plugins(c.Context)
+	return err == nil && slices.ContainsFunc(list, func(p api.Plugin) bool { return p.Name == name && p.State == string(host.StateRunning) })
 }
 
 func (e *env) sendPlugin(c *cli.Context) error {
