@@ -27,8 +27,8 @@ func thing(w string) string {
 
 // printed is the command of which a word is what it prints.
 func printed(w string) (string, bool) {
-	inner, ok := strings.CutPrefix(w, "$(")
-	if inner, ok = strings.CutSuffix(inner, ")"); !ok || !strings.HasPrefix(w, "$(") || strings.Contains(inner, "$(") || strings.ContainsAny(inner, "\n") {
+	inner, ok := strings.CutSuffix(strings.TrimPrefix(w, "$("), ")")
+	if !ok || !strings.HasPrefix(w, "$(") || strings.Contains(inner, "$(") || strings.ContainsAny(inner, "\n") {
 		return "", false
 	}
 	return strings.TrimSpace(inner), true

@@ -50,6 +50,7 @@ type block struct {
 type agent struct {
 	baseURL string
 	dir     string
+	shell   []string // what runs a command: a shell, or one in a sandbox
 	out     io.Writer
 }
 
@@ -109,9 +110,9 @@ func (a agent) runTools(ctx context.Context, blocks []block) []block {
 			continue
 		}
 		fmt.Fprintf(a.out, "agent  > runs: %s\n", in.Command)
-		cmd := exec.CommandContext(ctx, "sh", "-c", in.Command)
+		cmd := exec.CommandContext(ctx, a.shell[0], append(a.shell[1:len(a.shell):len(a.shell)], in.Command)...)
 		cmd.Dir = a.dir
-		out, err := cmd.CombinedOutput()
+		out, err := cmd.Output()
 		r := block{Type: "tool_result", ToolUseID: b.ID, Content: string(out)}
 		if err != nil {
 			r.Content, r.IsError = r.Content+err.Error(), true

@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +36,9 @@ type Options struct {
 	TTY    string // the terminal that asks, where Decide is empty
 	Out    io.Writer
 	App    app.Options
+	// Program is holdgate itself, where it can run commands so that they can be taken
+	// back; empty: it cannot here.
+	Program string
 }
 
 const (
@@ -75,13 +80,18 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(o.Out, "A model provider, an agent and Holdgate, all on this machine. The agent works in a folder with\n%s\n\n", project)
+	if o.Decide == "" {
+		if err := invite(ctx, s, o.Out); err != nil {
+			return err
+		}
+	}
 	var decided approvals.Request
 	play, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g2, play := errgroup.WithContext(play)
 	g2.Go(func() error {
 		defer cancel()
-		return agent{baseURL: "http://" + a.Listeners()[0].Addr + "/up/anthropic", dir: project.dir, out: o.Out}.run(play, task, followUp)
+		return agent{baseURL: "http://" + a.Listeners()[0].Addr + "/up/anthropic", dir: project.dir, shell: o.shell(s), out: o.Out}.run(play, task, followUp)
 	})
 	g2.Go(func() (err error) {
 		decided, err = decide(play, s, o)
@@ -93,7 +103,72 @@ func Run(ctx context.Context, o Options) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return report(ctx, s, o.Out, project, decided)
+	if err := report(ctx, s, o.Out, project, decided); err != nil || o.Program == "" {
+		return err
+	}
+	return takeBack(ctx, s, o, project, decided)
+}
+
+// invite waits until the terminal can ask, and says where the page is.
+func invite(ctx context.Context, s config.Config, out io.Writer) error {
+	c, err := client.New(client.Options{StateDir: s.StateDir})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		channels, err := c.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(channels, func(p api.Plugin) bool { return p.State == "starting" }) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	link, err := c.Link(ctx, api.LinkTo{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "You are asked here. You can answer in a browser instead; this link signs you in, once:\n  %s\n\n", link.URL)
+	return nil
+}
+
+// own is a command of the program, about the demo's sidecar.
+func (o Options) own(s config.Config, args ...string) []string {
+	return append([]string{o.Program, "--state-dir", s.StateDir, "--config", ""}, args...)
+}
+
+// shell is what the agent runs commands with.
+func (o Options) shell(s config.Config) []string {
+	if o.Program == "" {
+		return []string{"sh", "-c"}
+	}
+	return o.own(s, "run", "--undo", "--", "sh", "-c")
+}
+
+// takeBack undoes what was approved.
+func takeBack(ctx context.Context, s config.Config, o Options, p project, r approvals.Request) error {
+	if r.Status != holdgate.StatusApproved {
+		return nil
+	}
+	undo := o.own(s, "undo", "--yes")
+	cmd := exec.CommandContext(ctx, undo[0], undo[1:]...)
+	cmd.Dir = p.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("taking it back: %w: %s", err, out)
+	}
+	if where, err := p.where(); err != nil || where != "data" {
+		return errors.Join(err, fmt.Errorf("the file is in %q: the undo has failed", where))
+	}
+	fmt.Fprintf(o.Out, "\nThe command ran under holdgate run --undo, so it can be taken back:\nyou    $ holdgate undo\nThe file %s is there again.\n", filepath.Join("data", p.file))
+	return nil
 }
 
 // settings is a configuration of its own: nothing of the user's is touched.

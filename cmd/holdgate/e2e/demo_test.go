@@ -21,8 +21,14 @@ func TestDemoDoesWhatWasDecidedAndSaysSo(t *testing.T) {
 		t.Run(c.decide, func(t *testing.T) {
 			t.Parallel()
 			r := holdgate(t, nil, "demo", "--decide", c.decide)
-			if want := strings.Join(c.ends, "\n") + "\n"; r.code != 0 || !strings.HasSuffix(r.stdout, want) {
+			// Where the agent's commands run in a sandbox, what was approved is taken back.
+			said, undone, _ := strings.Cut(r.stdout, "\nThe command ran under holdgate run --undo")
+			if want := strings.Join(c.ends, "\n") + "\n"; r.code != 0 || !strings.HasSuffix(said, want) {
 				t.Errorf("the last lines should be\n%s\n%v", want, r)
+			}
+			_, sandboxed := kinds(t)["strong"]
+			if want := sandboxed && c.decide == "approve"; want != strings.HasSuffix(undone, "The file data/measurements.csv is there again.\n") {
+				t.Errorf("an undo should be shown: %v; it ends\n%s", want, undone)
 			}
 		})
 	}

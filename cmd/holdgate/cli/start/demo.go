@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/demo"
 	"github.com/holdgate/holdgate/cmd/holdgate/run"
 )
@@ -45,6 +46,9 @@ func (e *env) demo(c *cli.Context) error {
 		return command.Usage("--decide %q: want approve, deny or steer", o.Decide)
 	}
 	var err error
+	if exe, err := os.Executable(); err == nil && confine.Check(confine.Strong, []string{exe, confine.Command}) == nil {
+		o.Program = exe
+	}
 	if o.App.PluginArgs, err = run.PluginArgs(); err != nil {
 		return err
 	}
