@@ -46,6 +46,48 @@ touch ./-e1eid
 mkdir -p 'src/x /home/u/bin'
 mv a.ts 'src/x id|'
 python3 -c "open('src/x -e1eid y.ts','w').write('x')"`},
+		{"processes that the agent has started",
+			`kill $(cat /tmp/web-dev.pid) 2>/dev/null; echo stopped
+pids=(); sleep 5 & pids+=($!); kill "${pids[@]}"
+pids=(); for s in orders gateway; do go run ./services/$s & pids+=($!); done; sleep 4; curl -s localhost:8080/healthz; kill "${pids[@]}" 2>/dev/null; wait
+pids=(); for p in 8081 8082; do PORT=$p node server.js & pids+=("$!"); done; sleep 2; for p in "${pids[@]}"; do kill "$p"; done
+pid=$(cat tmp/pids/server.pid); kill -TERM "$pid"
+[ -f .dev.pid ] && kill "$(cat .dev.pid)"
+if [ -f /tmp/shop/api.pid ]; then kill "$(< /tmp/shop/api.pid)"; fi
+kill -0 $(cat /tmp/api.pid 2>/dev/null) && echo running
+npm run dev > /tmp/dev.log 2>&1 & echo $! > /tmp/dev.pid
+cd web; npm run dev & echo $! > dev.pid
+: > /tmp/dev.pid; touch dev.pid`,
+			`kill $(cat /var/run/nginx.pid)
+kill $(cat ../other/x.pid)
+kill $(cat ~/x.pid)
+kill $(cat /tmp/x)
+echo 1 > /tmp/x.pid
+echo 1 >> /tmp/x.pid
+pgrep postgres > /tmp/x.pid
+sleep 1 & echo $! > /tmp/x.pid; pgrep postgres > /tmp/x.pid
+pgrep postgres > x.pid; sleep 1 & echo $! > x.pid
+cp /run/postgresql/main.pid /tmp/x.pid
+mv notes.txt x.pid
+ln -sf /run/postgresql/main.pid /tmp/x.pid; kill $(cat /tmp/x.pid)
+echo -1 > x.pid; kill -9 $(cat x.pid)
+python3 -c "open('/tmp/x.pid','w').write('1')"
+(sleep 1; echo 1) | tee /tmp/x.pid
+kill -9 -1
+kill -9 -$(cat /tmp/x.pid)
+kill $(cat /tmp/x.pid /run/y.pid)
+kill $(cat /tmp/*.pid)
+cat() { echo 1; }; kill $(cat /tmp/x.pid)
+IFS=.; kill $(cat /tmp/x.pid)
+ssh host 'kill $(cat /tmp/x.pid)'
+docker exec web sh -c 'kill $(cat /tmp/x.pid)'
+p=$(cat /tmp/x.pid); kill 1$p
+p=$(cat /tmp/x.pid); rm -rf "$p"
+bash $(cat /tmp/x.pid)
+pids=(1); sleep 1 & pids+=($!); kill "${pids[@]}"
+sleep 1 & pids+=($!); pids+=($(pgrep postgres)); kill "${pids[@]}"
+sleep 1 & pids=(1$!); kill "${pids[@]}"
+pids=($!); pids[0]=1; kill "${pids[@]}"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			judges(t, e, tabled, tt.passes, tt.held)

@@ -53,7 +53,7 @@ only_looks(c) if {
 	not regex.match(`xargs|parallel|exec|ssh|docker|podman|kubectl`, concat(" ", object.get(c, "via", [])))
 	count([word | some word in c.argv; startswith(word, "-")]) < 2
 	every word in array.slice(c.argv, 1, count(c.argv)) {
-		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\(jobs -[pr]+\)|\$\(cat (/tmp/[\w.-]+|([\w-]+/)*[\w-]+\.pid)\))$`, word)
+		regex.match(`^(-(0|9|15|TERM|INT|HUP|KILL|QUIT|SIG[A-Z]+)|%[0-9+-]*|\$!|\$\{?[A-Za-z_]\w*\}?|\$\{[A-Za-z_]\w*\[@\]\}|\$\(jobs -[pr]+\)|\$\((cat |cat < ?|< ?)["']?[\w./-]+["']?( 2> ?/dev/null)?\))$`, word)
 		not regex.match(`PPID`, word)
 	}
 }

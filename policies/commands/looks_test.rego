@@ -159,12 +159,12 @@ test_data_and_headers_of_local_requests_pass if {
 }
 
 test_what_the_line_started_may_be_ended if {
-	every argv in [["kill", "$!"], ["kill", "$(jobs -p)"], ["kill", "%1"], ["kill", "-9", "$S"], ["kill", "-TERM", "${PID}"]] {
+	every argv in [["kill", "$!"], ["kill", "$(jobs -p)"], ["kill", "%1"], ["kill", "-9", "$S"], ["kill", "-TERM", "${PID}"], ["kill", "${pids[@]}"], ["kill", "$(< dev.pid)"], ["kill", "$(cat \"/tmp/a/dev.pid\" 2>/dev/null)"]] {
 		holdgate.decision.action == "allow" with input as shell([argv])
 	}
 	piped := json.patch(shell([["kill", "-9", "$P"]]), [{"op": "add", "path": "/facts/commands/0/via", "value": ["xargs"]}])
 	holdgate.decision.rule == "shell.system" with input as piped
-	every argv in [["kill", "1"], ["kill", "-9", "-1"], ["kill"], ["kill", "4711"], ["kill", "$PPID"], ["kill", "$(pgrep x)"], ["kill", "-$P"]] {
+	every argv in [["kill", "1"], ["kill", "-9", "-1"], ["kill"], ["kill", "4711"], ["kill", "$PPID"], ["kill", "$(pgrep x)"], ["kill", "-$P"], ["kill", "$(cat a b)"], ["kill", "$(cat a; echo 1)"]] {
 		holdgate.decision.rule == "shell.system" with input as shell([argv])
 	}
 }

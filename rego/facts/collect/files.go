@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -39,6 +40,11 @@ func (x *Findings) keptWord() {
 	for at, version := range x.Relied {
 		if x.Beside && (x.Writes[at] != 1 || x.Version(at) != version) {
 			x.Fail("shell: %s is written more than once, and run", at)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(x.Numbers)) {
+		if x.Numbers[at] != 0 {
+			x.Fail("%s is to hold the number of a process, and not of one that the call starts", at)
 		}
 	}
 }

@@ -67,6 +67,7 @@ type Findings struct {
 	Single    bool              // the command at hand deletes single files
 	Linked    bool              // the call makes a second name of a file, or writes to files by a pattern
 	Beside    bool              // something runs beside the line, or holds a file open
+	Numbers   map[string]int    // how often the call puts into files that hold numbers of processes what is none of its own
 	Relied    map[string]int    // files that were read as scripts, as often as they had been written
 	Shown     map[string]int    // sources that were read when they were compiled, likewise
 	Unread    map[string]bool   // what was compiled of files that the line has written and nobody has read
@@ -113,7 +114,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

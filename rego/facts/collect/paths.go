@@ -92,6 +92,9 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if r.Access == AccessWrite && !r.Dynamic && readAsMore.MatchString(clean) {
 		x.Fail("a file is named like an option, or like several words: %s", clean)
 	}
+	if r.Access == AccessWrite && !x.Modes && PidFile.MatchString(clean) {
+		x.Numbers[FileKey(clean)]++
+	}
 	if r.Access == AccessWrite && !x.Fixed {
 		x.written = append(x.written, clean)
 	}
@@ -118,6 +121,11 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 // readAsMore is in names that are more than one word to what takes files out of a
 // listing: an option or a path stands behind a blank, or Perl takes it for a command.
 var readAsMore = regexp.MustCompile(`[\n\t]|\s-\S|\s[/~]|[|<>]$|(^|/)[|<>]|(^|/)-[A-Za-z-][^/]*$`)
+
+// PidFile is a file that holds the number of a process, by its name. A command that ends
+// the process takes the number for one that the agent has started, so what else is put
+// there is asked about.
+var PidFile = regexp.MustCompile(`(?i)[^/]\.pid$`)
 
 // CleanDir is a folder that an argument names, absolute where it can be; ""
 // where it is not known.

@@ -68,7 +68,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	w, name := in.Words[i], in.Name()
 	switch {
 	case name == "kill":
-		return w.Origin == shell.OriginOwn || w.Origin == shell.OriginAtom && in.Words[1].Text == "-0" || ownProcess(s, w)
+		return w.Origin == shell.OriginOwn || w.Origin == shell.OriginAtom && in.Words[1].Text == "-0" || w.Process || ownProcess(s, w)
 	case wordlist.Has(operands.LookingPrograms, name), name == "command" && wordlist.Has("-v -V", in.Words[1].Text) && i > 1:
 		return true
 	case wordlist.Has(operands.TextPrograms, name):

@@ -45,6 +45,9 @@ func (v Variable) settled() Variable {
 	}
 	for _, e := range v.elements {
 		if e.maybe || !e.Known() || e.Glob {
+			if !slices.ContainsFunc(v.elements, func(e element) bool { return !e.ownNumber() }) {
+				return Variable{array: true, elements: v.elements, origin: OriginOwn}
+			}
 			if slices.ContainsFunc(v.elements, func(e element) bool { return e.Stdin || e.array || e.Runs || e.Bare || e.Origin == OriginOwn }) {
 				return Variable{}
 			}
@@ -57,6 +60,12 @@ func (v Variable) settled() Variable {
 	}
 	v.elements = nil
 	return v
+}
+
+// ownNumber reports whether a word is the number of a process that the line itself has
+// started, and nothing else.
+func (f Field) ownNumber() bool {
+	return f.Origin == OriginOwn && len(f.Dynamic) == 1 && f.Text == f.Dynamic[0] && !f.Runs && !f.Stdin
 }
 
 // joined is an array that may have one of two values, of which one begins with all of

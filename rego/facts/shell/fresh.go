@@ -47,12 +47,10 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 		s.Found.Temporary[text] = true
 	}
 	at, ok := s.FileAt(out.file)
-	if n := out.redirect.N; n == nil || n.Value == "1" {
-		s.Owns(out.file)
-	}
-	if n := out.redirect.N; !ok || s.Quiet || n != nil && n.Value != "1" {
+	if n := out.redirect.N; s.Quiet || n != nil && n.Value != "1" {
 		return
 	}
+	s.Owns(out.file)
 	plain := *st
 	plain.Redirs = nil
 	for _, r := range st.Redirs {
@@ -61,8 +59,15 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 		}
 	}
 	printed := s.output(&plain)
+	own := s.quietly().stmtOrigin(&plain) == OriginOwn
+	if own || printed.Known && strings.TrimSpace(printed.Text) == "" {
+		s.numbers(out.file)
+	}
+	if !ok {
+		return
+	}
 	if !printed.Known {
-		if s.quietly().stmtOrigin(&plain) == OriginOwn {
+		if own {
 			s.Found.Pids[at] = s.Found.Version(at)
 		}
 		s.Vars[fileVariable(at)] = Variable{Values: []string{"", strconv.Itoa(s.Found.Version(at))}, origin: s.quietly().stmtOrigin(&plain)}

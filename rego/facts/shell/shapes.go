@@ -33,8 +33,7 @@ func (f Field) shape() Field {
 
 // shaped expands a parameter of which the shape is known.
 func (s *Shell) shaped(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
-	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 ||
-		p.Index != nil || p.Slice != nil || p.Exp != nil || p.Repl != nil || p.Names != 0 || q.splits && s.splitsAnywhere() {
+	if !plainParam(p) || q.splits && s.splitsAnywhere() {
 		return false
 	}
 	name := p.Param.Value

@@ -451,6 +451,9 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= MaxRounds && !c.Select
 	from, within := OriginAtom, len(items) > 0
+	if len(items) > 0 && !slices.ContainsFunc(items, func(f Field) bool { return !f.ownNumber() }) {
+		from = OriginOwn
+	}
 	for _, f := range items {
 		within = within && f.Within
 		known = known && f.Known()

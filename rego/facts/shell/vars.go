@@ -21,6 +21,7 @@ type Variable struct {
 	integer  bool      // whatever is assigned is evaluated as arithmetic
 	keyed    bool      // an array whose subscripts are text
 	within   bool      // each value is one that field.within may stand for
+	process  bool      // it is the number that a file holds of a process: see Field
 	shape    Field     // the word that was assigned, where parts of it are not known
 	assumed  []string  // parts of the values that the environment may change: see Field
 	elements []element // of an array of which not all is known
@@ -28,7 +29,7 @@ type Variable struct {
 }
 
 func (v Variable) same(w Variable) bool {
-	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
+	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && v.process == w.process && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
 		slices.Equal(v.assumed, w.assumed) && v.place == w.place && slices.EqualFunc(v.elements, w.elements, element.same)
 }
 
@@ -141,7 +142,7 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text), within: f.Within})
+		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text), within: f.Within, process: f.Process})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -202,6 +203,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		b.dynamic(s.written(p), s.paramOrigin(p), q)
 		b.cur.Runs = b.cur.Runs || runs
 		b.cur.Within = first && s.namesFile(p) && s.splitsAtBlanks()
+		b.cur.Process = first && s.Vars[p.Param.Value].process && plainParam(p) && s.splitsAtBlanks()
 		return
 	}
 	defer func() { b.cur.Runs = b.cur.Runs || runs }()
@@ -236,6 +238,12 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 func (s *Shell) splitsAnywhere() bool {
 	v, assigned := s.Vars["IFS"]
 	return assigned && !v.Known
+}
+
+// plainParam reports whether a parameter stands for its value, by $NAME or ${NAME}.
+func plainParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Flags == nil && len(p.Modifiers) == 0 &&
+		p.Index == nil && p.Slice == nil && p.Exp == nil && p.Repl == nil && p.Names == 0
 }
 
 // splitsAtBlanks reports whether words are split at nothing but blanks and line ends.

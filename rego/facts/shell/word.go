@@ -23,6 +23,7 @@ type Field struct {
 	array   bool     // an assignment of several values, as written
 	Glob    bool     // an unquoted *, ? or [ stands in it
 	Stdin   bool     // stands for words that come from standard input, of the origin
+	Process bool     // it is the number that a file holds of a process which the agent has started
 	Within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
 }
 
@@ -168,6 +169,7 @@ func (b *wordBuilder) end() {
 	if b.started {
 		b.cur.Text = b.text.String()
 		b.cur.Within = b.cur.Within && b.cur.endsName()
+		b.cur.Process = b.cur.Process && len(b.cur.Dynamic) == 1 && b.cur.Text == b.cur.Dynamic[0]
 		b.out = append(b.out, b.cur)
 	}
 	b.text.Reset()
@@ -266,6 +268,7 @@ func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 		b.dynamic(s.written(c), o, q)
 		b.cur.Within = first && s.filesWithin(c) && s.splitsAtBlanks()
+		b.cur.Process = first && s.numberedBy(c) && s.splitsAtBlanks()
 	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
 	case q.splits: // zsh splits what a command prints, at blanks
