@@ -88,6 +88,35 @@ pids=(1); sleep 1 & pids+=($!); kill "${pids[@]}"
 sleep 1 & pids+=($!); pids+=($(pgrep postgres)); kill "${pids[@]}"
 sleep 1 & pids=(1$!); kill "${pids[@]}"
 pids=($!); pids[0]=1; kill "${pids[@]}"`},
+		{"keys that a store prints, to commands of it that read",
+			`redis() { docker compose exec -T redis redis-cli "$@"; }; redis info keyspace; for k in $(redis --scan --pattern 'sess:*' | head -5 | tr -d '\r'); do printf '%s ttl=%s\n' "$k" "$(redis ttl "$k" | tr -d '\r')"; done; redis memory usage cart:demo
+for k in $(redis-cli -h localhost --scan --pattern 'cart:*' | head -3); do echo "$k type=$(redis-cli -h localhost type "$k")"; done
+redis-cli --scan --pattern 'q:*' | while read -r key; do redis-cli llen "$key"; done
+redis-cli -n 2 keys 'job:*' | xargs -n1 redis-cli -n 2 hgetall
+for id in $(docker compose exec -T db psql -U dev -d shop -At -c 'select id from carts limit 3'); do docker compose exec -T cache redis-cli get "cart:$id"; done
+r() { docker exec -i shop-redis redis-cli "$@"; }; r hgetall "user:$1"
+valkey-cli -p 6380 --scan | head -20 | while read k; do valkey-cli -p 6380 pttl "$k"; done
+for k in $(redis-cli --scan | head -4); do redis-cli MEMORY USAGE "$k"; done`,
+			`for k in $(redis-cli --scan); do redis-cli del "$k"; done
+for c in $(cat cmds); do redis-cli "$c" key; done
+for c in $(cat cmds); do redis-cli memory "$c"; done
+redis-cli --scan | xargs redis-cli
+redis-cli --scan | xargs redis-cli del
+for k in $(redis-cli --scan); do redis-cli -h "$k" get x; done
+for k in $(redis-cli --scan); do redis-cli getset "$k" x; done
+for k in $(redis-cli --scan); do redis-cli --eval "$k" get; done
+for k in $(redis-cli --scan); do redis-cli sort "$k" store x; done
+for k in $(redis-cli --scan); do redis-cli -u "redis://$k" get x; done
+redis() { docker compose exec -T redis "$@"; }; for k in $(redis redis-cli --scan); do redis "$k" ttl x; done
+redis() { docker compose exec "$@"; }; for k in $(cat l); do redis "$k" redis-cli ttl x; done
+for k in $(cat l); do docker compose exec -T redis redis-cli set "$k" 1; done
+for k in $(cat l); do docker compose exec -T web sh -c "$k"; done
+for k in $(cat l); do docker compose exec -T web rm -rf "$k"; done
+for k in $(cat l); do docker exec --env "$k" web redis-cli ttl x; done
+for k in $(cat l); do docker exec $k redis-cli ttl x; done
+for k in $(cat l); do docker run --rm redis redis-cli ttl "$k"; done
+for k in $(cat l); do docker --context "$k" exec redis redis-cli ttl x; done
+redis-cli() { rm -rf src; }; for k in $(cat l); do redis-cli ttl "$k"; done`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			judges(t, e, tabled, tt.passes, tt.held)

@@ -105,6 +105,8 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return toLoopback(in.Words, i)
 	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
 		return w.Origin >= shell.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
+	case wordlist.Has("redis-cli valkey-cli", name) && readsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):
+		return true
 	case wordlist.Has("psql mysql mongosh redis-cli", name):
 		return ownAddress(s, w)
 	case name == "git" && !w.Bare && i > 1 && wordlist.Has(gitLooks, in.Words[1].Text) && afterDashes(in.Words, i):

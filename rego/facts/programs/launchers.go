@@ -269,12 +269,11 @@ func plainValues(values []shell.Field) bool {
 func container(s *shell.Shell, in shell.Invocation) bool {
 	s.Emit(in)
 	words := in.Words[1:]
-	verb := slices.IndexFunc(words, func(f shell.Field) bool { return f.Text == "exec" || f.Text == "run" })
+	verb := slices.IndexFunc(words, startsInContainer)
 	if verb < 0 {
 		return true
 	}
-	w := shell.Wrapper{Skip: 1, Valued: "vpewunhlmac", Long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image index env-from-file"}
-	i, o := s.CommandAt(w, words[verb:])
+	i, o := s.CommandAt(containerOptions, words[verb:])
 	rest := words[verb:][i:]
 	for _, v := range append(o.Values("v", "volume"), o.Values("", "mount")...) {
 		mount(s, v)
@@ -291,6 +290,29 @@ func container(s *shell.Shell, in shell.Invocation) bool {
 	next.Words, next.Plain = rest, true
 	sub.Run(next)
 	return true
+}
+
+func startsInContainer(f shell.Field) bool { return f.Text == "exec" || f.Text == "run" }
+
+// containerOptions are those behind exec and run, before the container or the image.
+var containerOptions = shell.Wrapper{Skip: 1, Valued: "vpewunhlmac", Long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image index env-from-file"}
+
+// withinContainer reports whether the word at i is one of the command that runs in a
+// container which is there, behind the name of its program: what the word does is said
+// of that command.
+func withinContainer(words []shell.Field, i int) bool {
+	verb := slices.IndexFunc(words[:i], startsInContainer)
+	if verb < 1 || words[verb].Text != "exec" {
+		return false
+	}
+	at := verb + 1
+	for at < i && strings.HasPrefix(words[at].Text, "-") {
+		if !wordlist.Has("-T -i -t -it -ti --no-TTY --interactive --tty", words[at].Text) {
+			return false
+		}
+		at++
+	}
+	return at+1 < i && !slices.ContainsFunc(words[:at+2], func(f shell.Field) bool { return !f.Known() || f.Glob })
 }
 
 // mount notes a folder of this machine that a container may write to.
