@@ -40,7 +40,8 @@ type house struct {
 	log     *audit.Log
 }
 
-func newHouse(t testing.TB) *house {
+// newHouse starts a house, whose parts change may change before.
+func newHouse(t testing.TB, change ...func(*api.Config, *web.Config)) *house {
 	t.Helper()
 	ctx := t.Context()
 	st := teststore.Open(t, t.TempDir())
@@ -77,15 +78,20 @@ func newHouse(t testing.TB) *house {
 	h.queue = q
 	h.known.Store(&[]api.Credential{{Person: "ada", Token: api.HashToken("ada")}, {Person: "bob", Token: api.HashToken("bob")}, {Person: "olga", Token: api.HashToken("olga")}})
 	members := []api.Member{{Name: "gateway-1", State: api.MemberWorks, Held: 17}, {Name: "<script>alert(2)</script>", State: api.MemberStands}}
-	door, err := api.New(api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Members: func(context.Context) ([]api.Member, error) { return members, nil }, Credentials: func() []api.Credential { return *h.known.Load() },
+	doors := api.Config{Queue: q, Log: log, Store: st, Digester: digester, Signer: signer, Members: func(context.Context) ([]api.Member, error) { return members, nil }, Credentials: func() []api.Credential { return *h.known.Load() },
 		Status: func(context.Context) api.Status {
 			return api.Status{Version: "test", Health: api.Healthy, Pending: q.Pending()}
-		}})
+		}}
+	pages := web.Config{People: q.People, Passkeys: q.Passkeys, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	for _, c := range change {
+		c(&doors, &pages)
+	}
+	door, err := api.New(doors)
 	must(t, err)
-	h.door = door
+	h.door, pages.API = door, door
 	h.http = httptest.NewUnstartedServer(nil)
-	h.page, err = web.New(web.Config{API: door, People: q.People, Passkeys: q.Passkeys, Name: name, Address: func() string { return h.http.Listener.Addr().String() },
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	h.page, err = web.New(pages)
 	must(t, err)
 	h.http.Config.Handler = h.page
 	h.http.Start()

@@ -36,9 +36,15 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// furnished is a house with something on every screen, and the paths of the screens.
-func furnished(t *testing.T) (*house, []string) {
-	h := newHouse(t)
+// A screen is a path, and what is clicked there: each click leads to another page.
+type screen struct {
+	path   string
+	clicks []string
+}
+
+// furnished is a house with something on every screen, and the screens.
+func furnished(t *testing.T) (*house, []screen) {
+	h := newHouse(t, governed)
 	b := h.signIn("ada")
 	granted := h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
 	_, text, _ := b.answer(granted, "decision", "approve", "remember", "exact", "scope", "session", "for", "8h")
@@ -52,9 +58,16 @@ func furnished(t *testing.T) (*house, []string) {
 	b.do("POST", "/agents", map[string][]string{"agent": {"builder"}, "action": {"pause"}, "text": {"lunch"}})
 	b.do("POST", "/sessions/s1", map[string][]string{"agent": {"builder"}, "content": {"mind the tests"}})
 	b.do("POST", "/requests/"+first.ID+"/claim", map[string][]string{"claim": {"yes"}})
-	return h, []string{"/", "/?risk=high", "/requests/" + high.ID, "/requests/" + high.ID + "?full=1", "/requests/" + high.ID + "/edit", "/requests/" + critical.ID, "/requests/" + choice.ID,
+	var list []screen
+	for _, path := range []string{"/", "/?risk=high", "/requests/" + high.ID, "/requests/" + high.ID + "?full=1", "/requests/" + high.ID + "/edit", "/requests/" + critical.ID, "/requests/" + choice.ID,
 		"/requests/" + long.ID, "/requests/" + granted.ID, "/several?id=" + first.ID + "&id=" + second.ID, "/agents", "/sessions/s1?agent=builder", "/history", "/history?rule=files.delete", "/grants",
-		"/statistics", "/people", "/requests/none"}
+		"/statistics", "/people", "/requests/none", "/policy", "/policy?suggest=1", "/policy/draft?request=" + high.ID, "/open"} {
+		list = append(list, screen{path: path})
+	}
+	return h, append(list,
+		screen{"/policy", []string{`form[action="/policy/try"] button`}},
+		screen{"/policy/draft?request=" + high.ID, []string{`button[value=never]`}},
+		screen{"/policy?suggest=1", []string{`form[action="/policy/review"] button`}})
 }
 
 // findings are what axe-core finds on the page, one a line.
@@ -83,7 +96,7 @@ func findings(t *testing.T, ctx context.Context, source string) string {
 // No screen has anything that axe-core finds, in any of the ways in which it is shown.
 func TestScreensAreAccessible(t *testing.T) {
 	source := axe(t)
-	h, paths := furnished(t)
+	h, screens := furnished(t)
 	ctx := chromium(t, 1280, 800)
 	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`.rows`))
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
@@ -91,8 +104,14 @@ func TestScreensAreAccessible(t *testing.T) {
 		call(t, ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 		for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
 			browse(t, ctx, chromedp.EmulateViewport(size[0], size[1]))
-			for i, path := range paths {
-				browse(t, ctx, chromedp.Navigate(origin+path), chromedp.WaitReady(`main`), chromedp.Evaluate[chromedp.Void](`new Promise(r => setTimeout(r, document.querySelector(".answer .buttons") ? 750 : 0))`, chromedp.EvalAwaitPromise))
+			for i, s := range screens {
+				browse(t, ctx, chromedp.Navigate(origin+s.path), chromedp.WaitReady(`main`))
+				for _, click := range s.clicks {
+					_, err := chromedp.RunResponse(ctx, chromedp.Click(click))
+					must(t, err)
+				}
+				path := strings.Join(append([]string{s.path}, s.clicks...), ", ")
+				browse(t, ctx, chromedp.Evaluate[chromedp.Void](`new Promise(r => setTimeout(r, document.querySelector(".answer .buttons") ? 750 : 0))`, chromedp.EvalAwaitPromise))
 				picture(t, ctx, fmt.Sprintf("screen-%02d-%s-%d", i, scheme, size[0]))
 				if found := findings(t, ctx, source); found != "" {
 					t.Errorf("%s, %s, %d wide:\n%s", path, scheme, size[0], found)
