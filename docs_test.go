@@ -184,6 +184,20 @@ func TestTheCookbookShowsWhatIsTested(t *testing.T) {
 	}
 }
 
+// The page about channels shows the one that is tested.
+func TestThePageOfChannelsShowsWhatIsTested(t *testing.T) {
+	page := pages(t)["docs/channels-sdk.md"]
+	for _, name := range []string{"main.go", "main_test.go"} {
+		text, err := os.ReadFile(filepath.Join("docs/examples/channel-file", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page, "```go\n"+string(text)+"```\n") {
+			t.Errorf("docs/channels-sdk.md does not show docs/examples/channel-file/%s as it is", name)
+		}
+	}
+}
+
 // The demo from a clone says that it compiles before it does.
 func TestTheDemoSaysThatItCompiles(t *testing.T) {
 	dir := t.TempDir()
