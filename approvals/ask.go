@@ -91,6 +91,9 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 	}
 	draft := x.draft(c, d, digest)
 	draft.Briefing.Place = placeOf(c, d, q.Task)
+	if gone := goneOf(d); gone != "" && draft.Briefing.Undo != "" {
+		draft.Briefing.Undo += " (" + gone + ")"
+	}
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)

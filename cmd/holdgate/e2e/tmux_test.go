@@ -222,6 +222,8 @@ func (a agentProgram) decideInTmux(t *testing.T, program string) {
 	put(t, script, "cd '"+project+"'\n"+strings.Join(words, " ")+"\n")
 
 	approved, denied, steered, edited, other := folder("data-approved"), folder("data-denied"), folder("data-steered"), folder("data-edited"), folder("data-other")
+	put(t, filepath.Join(approved, "a"), "")
+	put(t, filepath.Join(approved, "b"), "")
 	p := inTmux(t, dir, script)
 	says := func(shown, command string) {
 		t.Helper()
@@ -236,6 +238,9 @@ func (a agentProgram) decideInTmux(t *testing.T, program string) {
 	}
 	screen := p.asks("rm -r data-approved")
 	t.Logf("%s is asked about\n%s", a.program, screen)
+	if !strings.Contains(screen, "can be undone where git keeps the files (2 files)") {
+		t.Errorf("it does not say how many files go: %s", screen)
+	}
 	if gone(approved) {
 		t.Error("it ran before anybody was asked")
 	}
