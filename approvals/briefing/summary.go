@@ -197,9 +197,9 @@ func (b *briefer) changed(edits []edit) string {
 	case len(edits) == 1 && edits[0].whole:
 		return fmt.Sprintf("Writes %s to %s", counted(come, "line"), where)
 	case len(paths) > 1:
-		return fmt.Sprintf("Changes %d files (%s, %d come): %s", len(paths), verb(gone, "line goes", "lines go"), come, where)
+		return fmt.Sprintf("Changes %d files (%s, %s): %s", len(paths), verb(gone, "line goes", "lines go"), verb(come, "comes", "come"), where)
 	}
-	return fmt.Sprintf("Changes %s (%s, %d come)", where, verb(gone, "line goes", "lines go"), come)
+	return fmt.Sprintf("Changes %s (%s, %s)", where, verb(gone, "line goes", "lines go"), verb(come, "comes", "come"))
 }
 
 // belonging says what the files that are written are besides.
