@@ -62,6 +62,10 @@ type Command struct {
 	// and those after it. Of code that nobody read they say what is plain in its text.
 	Reasons []string `json:"reasons,omitempty"`
 	Stdin   string   `json:"stdin,omitempty"` // "pipe", "heredoc", "file"
+	// SQL says that statements stand in it, or in what it is given to read.
+	SQL bool `json:"sql,omitempty"`
+	// Deletes says that the paths of the facts tell what it deletes.
+	Deletes bool `json:"deletes,omitempty"`
 	// Env is what the line itself sets in the environment of the command:
 	// before it, by env or sudo, or by an export earlier in the line, in the
 	// order in which it was set. What changes the programs that run, such as

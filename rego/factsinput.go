@@ -59,7 +59,7 @@ func newImpact(i facts.Impact) *ast.Term {
 }
 
 func commandObject(c facts.Command, tables settings.Commands) fields {
-	o := newFields(12)
+	o := newFields(14)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
@@ -68,6 +68,8 @@ func commandObject(c facts.Command, tables settings.Commands) fields {
 	o.optionalList("project", c.Project)
 	o.optionalList("reasons", c.Reasons)
 	o.optional("stdin", c.Stdin)
+	o.optionalFlag("sql", c.SQL)
+	o.optionalFlag("deletes", c.Deletes)
 	putList(&o, "env", c.Env, variableObject)
 	target := tables.Target(c)
 	o.optional("seen", seen(c, target))

@@ -47,7 +47,7 @@ command_decision("privilege", about) := ask("shell.privilege", "high", "The comm
 # description: Where facts tell which files, the rule of files/files.rego asks the question.
 # custom:
 #   risk: medium
-command_decision("delete", about) := ask("files.delete", "medium", "The command deletes files.", about) if not deletes_paths
+command_decision("delete", about) := ask("files.delete", "medium", "The command deletes files.", about)
 
 # METADATA
 # title: Overwriting disks and file systems
@@ -117,7 +117,7 @@ command_decision("deploy", about) := ask("production.deploy", "high", "The comma
 # description: What statements they carry is judged in sql/sql.rego; without one the client reads them from elsewhere.
 # custom:
 #   risk: medium
-command_decision("database", about) := ask("sql.unseen", "medium", "The command talks to a database, and what it says there is not in the call.", about) if not input.facts.sql
+command_decision("database", about) := ask("sql.unseen", "medium", "The command talks to a database, and what it says there is not in the call.", about)
 
 # METADATA
 # title: Pushing commits

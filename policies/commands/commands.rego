@@ -52,7 +52,22 @@ commands_by_class[class] contains concat(" ", c.argv) if {
 	some c in input.facts.commands
 	class := command_class(c)
 	class != "pass"
+	not told(class, c)
 }
+
+# METADATA
+# title: Whether the facts tell what a command does, so that another rule judges it
+# description: |
+#   Each command for itself. Statements are judged in sql/sql.rego, unless more of them come
+#   from a file, and deleted paths in files/files.rego.
+# custom:
+#   risk: low
+told("database", c) if {
+	c.sql
+	not c.unbound[0]
+}
+
+told("delete", c) if c.deletes
 
 command_class(c) := "self" if {
 	decides(c)
@@ -69,6 +84,8 @@ command_class(c) := "self" if {
 	only_looks(c)
 } else := "remote" if {
 	only_asks(c)
+} else := bound("build", c) if {
+	only_restores(c)
 } else := bound(class_of(c), c)
 
 # METADATA

@@ -59,6 +59,51 @@ only_looks(c) if {
 }
 
 # METADATA
+# title: Installing what the project's lock file says, by its sums
+# description: |
+#   In a folder of the project, where the call itself writes neither the lock file nor what
+#   names a registry. Other options, and variables, leave the command to its class.
+# custom:
+#   risk: medium
+only_restores(c) if {
+	words := array.slice(c.argv, 1, count(c.argv))
+	some form in locked[c.program]
+	every word in form {
+		word in words
+	}
+	every word in words {
+		fits_locked(word, form)
+	}
+	not relocked
+}
+
+locked := {
+	"npm": {["ci"]},
+	"pnpm": {["install", "--frozen-lockfile"], ["i", "--frozen-lockfile"]},
+	"yarn": {["install", "--frozen-lockfile"], ["install", "--immutable"], ["--frozen-lockfile"], ["--immutable"]},
+	"bun": {["install", "--frozen-lockfile"]},
+	"go": {["mod", "download"]},
+	"cargo": {["fetch"], ["fetch", "--locked"]},
+}
+
+fits_locked(word, form) if word in form
+
+fits_locked(word, _) if {
+	word in {
+		"-s", "-q", "-x", "--silent", "--quiet", "--prefer-offline", "--offline", "--no-audit", "--no-fund", "--no-progress",
+		"--ignore-scripts", "--omit=dev", "--prod", "--dev",
+	}
+}
+
+fits_locked(word, _) if regex.match(`^--(loglevel|reporter|progress)=[a-z-]+$`, word)
+
+relocked if {
+	some p in input.facts.paths
+	p.access != "read"
+	regex.match(`(?i)(^|/)([\w.-]*lock[\w.-]*|go\.(mod|sum|work)|cargo\.toml|package\.json|\.npmrc|\.pnpmrc|\.yarnrc(\.yml)?|bunfig\.toml|config\.toml|pnpm-workspace\.yaml|\.pnpmfile\.cjs|[^/]*\*[^/]*)$`, p.clean)
+}
+
+# METADATA
 # title: Questions to name servers, about names that carry nothing else
 # description: |
 #   A name of short words in small letters. Digits, capitals and long words are how
@@ -225,9 +270,16 @@ fits_curl(_, words, i, word) if {
 	curl_value(words, i + 1)
 }
 
+# What is sent to a server of the project here stays here; where a secret is read, another
+# rule says so.
 fits_curl(c, words, i, "@-") if {
-	c.stdin == "heredoc"
-	regex.match(`^(-[a-zA-Z]*d|--(data|data-raw|data-binary|json))$`, words[i - 1])
+	c.stdin in {"heredoc", "pipe", "file"}
+	regex.match(curl_data, words[i - 1])
+}
+
+fits_curl(_, words, i, word) if {
+	regex.match(`^@[\w][\w./-]*\.(json|jsonl|ndjson|graphql|gql|xml|csv|txt|ya?ml)$`, word)
+	regex.match(curl_data, words[i - 1])
 }
 
 # A dash prints, and "-D -" is not the name of a file.
@@ -355,4 +407,6 @@ sends(_, words) if {
 curl_plain := `^(-[sSfivINkLG]+|-[sSfivINkL]*X(GET|HEAD|POST|PUT|PATCH)|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|retry-all-errors|compressed|location|insecure|get|http1.1|http2|ipv4|ipv6))$`
 
 # -o writes a file, which files/files.rego judges.
+curl_data := `^(-[a-zA-Z]*d|--(data|data-raw|data-binary|json))$`
+
 curl_valued := `^(-[sSfivINkLG]*[omwHAXdbcuD]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user|dump-header))$`

@@ -22,12 +22,55 @@ test_reading_from_this_machine_passes if {
 	}
 }
 
+test_what_is_sent_to_a_server_here_may_stand_in_a_file if {
+	every argv in [["curl", "-d", "@q.json", "localhost:3000"], ["curl", "--data-binary", "@fixtures/a.csv", "http://127.0.0.1:3000/x"]] {
+		holdgate.decision.action == "allow" with input as shell([argv])
+	}
+	every stdin in ["pipe", "file", "heredoc"] {
+		call := json.patch(shell([["curl", "-d", "@-", "localhost:3000"]]), [{"op": "add", "path": "/facts/commands/0/stdin", "value": stdin}])
+		holdgate.decision.action == "allow" with input as call
+	}
+}
+
+test_what_a_lock_file_says_is_installed_unasked if {
+	every argv in [
+		["npm", "ci"], ["npm", "ci", "--no-audit", "--loglevel=error"], ["pnpm", "install", "--frozen-lockfile", "--prefer-offline"],
+		["yarn", "--immutable"], ["bun", "install", "--frozen-lockfile"], ["go", "mod", "download", "-x"], ["cargo", "fetch", "--locked"],
+	] {
+		holdgate.decision.action == "allow" with input as shell([argv])
+	}
+	every argv in [
+		["npm", "install"], ["npm", "ci", "left-pad"], ["npm", "ci", "--registry=https://example.com"], ["npm", "ci", "--prefix", "/tmp/x"],
+		["pnpm", "install"], ["pnpm", "install", "--frozen-lockfile", "-C", "../x"], ["yarn", "add", "--immutable", "x"], ["go", "get", "x"], ["cargo", "fetch", "--manifest-path", "/tmp/x"],
+		["npm", "ci", "--userconfig", "x"], ["npm", "ci", "--loglevel=../x"],
+	] {
+		holdgate.decision.rule == "packages.install" with input as shell([argv])
+	}
+	every name in ["package-lock.json", "pnpm-lock.yaml", "package.json", ".npmrc", "*", "web/bunfig.toml", "go.sum", ".yarnrc.yml"] {
+		call := json.patch(shell([["npm", "ci"]]), [{"op": "add", "path": "/facts/paths", "value": [{"clean": concat("/", ["/w", name]), "access": "write", "inside": true}]}])
+		holdgate.decision.action == "hold" with input as call
+	}
+	call := json.patch(shell([["npm", "ci"]]), [{"op": "add", "path": "/facts/commands/0/unbound", "value": ["/tmp/x/package.json"]}])
+	holdgate.decision.rule == "shell.unbound" with input as call
+}
+
+# What one command says to a database says nothing of what another one does.
+test_each_command_that_talks_to_a_database_is_asked_about_where_nothing_tells_what if {
+	said := [{"op": "add", "path": "/facts/sql", "value": [{"verb": "select", "where": false}]}, {"op": "add", "path": "/facts/commands/0/sql", "value": true}]
+	holdgate.decision.action == "allow" with input as json.patch(shell([["psql", "-c", "select 1"]]), said)
+	every other in [["psql", "-f", "x.sql"], ["redis-cli", "flushall"], ["rails", "db:drop"], ["pg_restore", "--clean", "x"]] {
+		holdgate.decision.rule == "sql.unseen" with input as json.patch(shell([["psql", "-c", "select 1"], other]), said)
+	}
+	more := [{"op": "add", "path": "/facts/commands/0/unbound", "value": ["x.sql"]}]
+	holdgate.decision.rule == "sql.unseen" with input as json.patch(shell([["psql", "-c", "select 1", "-f", "x.sql"]]), array.concat(said, more))
+}
+
 test_all_else_that_curl_can_do_asks if {
 	every words in [
 		[], ["-s"], ["https://example.com"], ["localhost", "example.com"], ["http://localhost@example.com/"],
 		["http://localhost:80@example.com/"], ["http://localhost#@example.com/"], ["http://localhost\\@example.com/"],
 		["localhost.example.com"], ["localhost:07301"], ["localhost:{7301,80}"], ["file:///etc/passwd"],
-		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["--data", "a=@x", "localhost"], ["--data-binary", "@x", "localhost"], ["-d", "@-", "localhost"],
+		["-sX", "DELETE", "localhost"], ["-d", "@x", "localhost"], ["-d", "@/etc/x.json", "localhost"], ["-d", "@../x.json", "localhost"], ["-F", "@x.json", "localhost"], ["-d", "@x.json", "example.com"], ["--data", "a=@x", "localhost"], ["--data-binary", "@x", "localhost"], ["-d", "@-", "localhost"],
 		["-X", "POST", "localhost:2375/containers/create"], ["-d", "x", "http://127.0.0.1:8001/api"], ["-X", "PUT", "localhost:2379/v2/keys/x"],
 		["-T", "x", "localhost"], ["-F", "a=@x", "localhost"], ["-K", "x", "localhost"], ["-x", "proxy", "localhost"], ["--unix-socket", "/tmp/docker.sock", "http://x/info"], ["-X", "DELETE", "localhost/api/users"], ["-X", "DELETE", "localhost/users/ALL"], ["-D", "x", "example.com"],
 		["--connect-to", "::example.com:80", "localhost"], ["--resolve", "localhost:80:1.2.3.4", "localhost"],

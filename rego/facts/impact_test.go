@@ -14,7 +14,7 @@ func TestImpact(t *testing.T) {
 	}{
 		{"paths that are written or deleted are counted", "Bash", `{"command":"rm a b; touch c; cat d"}`, Impact{Paths: 3}},
 		{"a pattern stands for more than one", "Bash", `{"command":"rm *.o"}`, Impact{Paths: 1, More: true}},
-		{"find that deletes goes down", "Bash", `{"command":"find . -name x -delete"}`, Impact{Paths: 1, Recursive: true}},
+		{"find that deletes goes down", "Bash", `{"command":"find . -name x -delete"}`, Impact{Paths: 1, More: true, Recursive: true}},
 		{"rows are counted where all statements say how many", "sql", `{"sql":"delete from t limit 5; select 1; insert into t values (1), (2)"}`, Impact{Rows: 7}},
 		{"and not where one does not", "sql", `{"sql":"delete from t limit 5; delete from s"}`, Impact{}},
 		{"a sum beside its currency is money", "create_refund", `{"charge":"ch_1","amount":4200,"currency":"usd"}`, Impact{Amount: 4200, Currency: "USD"}},

@@ -53,32 +53,35 @@ type Options struct {
 // Findings are what was found of one call so far. They are for one goroutine.
 type Findings struct {
 	*budget.Budget
-	Opts      Options
-	Facts     holdgate.Facts
-	Writes    map[string]int    // how often each path is written or deleted, so far
-	Copies    map[string]bool   // copies that the line puts beside files, by where they lie
-	Temporary map[string]bool   // files for temporary use that the line has written
-	Own       map[string]Whole  // files of which the line has decided all that they hold
-	Links     map[string]string // links that the line makes, and where they lead
-	Astray    bool              // the line makes a link of which the name or the target is not certain
-	Branches  int               // how many branches were walked so far
-	Pids      map[string]int    // files that hold the number of a process that the line has started, by their version
-	Modes     bool              // the command at hand changes no content: it makes folders and rights
-	Single    bool              // the command at hand deletes single files
-	Linked    bool              // the call makes a second name of a file, or writes to files by a pattern
-	Beside    bool              // something runs beside the line, or holds a file open
-	Numbers   map[string]int    // how often the call puts into files that hold numbers of processes what is none of its own
-	Relied    map[string]int    // files that were read as scripts, as often as they had been written
-	Shown     map[string]int    // sources that were read when they were compiled, likewise
-	Unread    map[string]bool   // what was compiled of files that the line has written and nobody has read
-	written   []string          // cleaned paths whose content the call decides
-	Runs      [][]Run           // by command, the files of the project that it runs
-	Made      []string          // paths that the call makes out of the project alone
-	Fixed     bool              // the command at hand decides on no content: it makes folders, or formats
-	Left      bool              // the call was in a folder outside of the session's
-	Scatters  bool              // the call writes files that it does not name
-	Fetches   Fetch             // what code the call brings from elsewhere
-	Places    bool              // the call puts what was fetched, or another branch, into the project's files
+	Opts       Options
+	Facts      holdgate.Facts
+	Writes     map[string]int    // how often each path is written or deleted, so far
+	Copies     map[string]bool   // copies that the line puts beside files, by where they lie
+	Temporary  map[string]bool   // files for temporary use that the line has written
+	Poured     map[string]int    // files that the line has written by what prints or copies, by their version
+	Own        map[string]Whole  // files of which the line has decided all that they hold
+	Links      map[string]string // links that the line makes, and where they lead
+	Astray     bool              // the line makes a link of which the name or the target is not certain
+	Branches   int               // how many branches were walked so far
+	Pids       map[string]int    // files that hold the number of a process that the line has started, by their version
+	Modes      bool              // the command at hand changes no content: it makes folders and rights
+	Single     bool              // the command at hand deletes single files
+	Linked     bool              // the call makes a second name of a file, or writes to files by a pattern
+	Beside     bool              // something runs beside the line, or holds a file open
+	Numbers    map[string]int    // how often the call puts into files that hold numbers of processes what is none of its own
+	Relied     map[string]int    // files that were read as scripts, as often as they had been written
+	Shown      map[string]int    // sources that were read when they were compiled, likewise
+	Unread     map[string]bool   // what was compiled of files that the line has written and nobody has read
+	Statements int               // how many statements of SQL were read, the same ones again too
+	Deletions  int               // how many paths are deleted, the same ones again too
+	written    []string          // cleaned paths whose content the call decides
+	Runs       [][]Run           // by command, the files of the project that it runs
+	Made       []string          // paths that the call makes out of the project alone
+	Fixed      bool              // the command at hand decides on no content: it makes folders, or formats
+	Left       bool              // the call was in a folder outside of the session's
+	Scatters   bool              // the call writes files that it does not name
+	Fetches    Fetch             // what code the call brings from elsewhere
+	Places     bool              // the call puts what was fetched, or another branch, into the project's files
 	// Why the command at hand is not known in full, by what it hangs on; Unseen is what
 	// the reader of its code did not understand, where it Followed what variables hold.
 	Why      map[string][]string
@@ -114,7 +117,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

@@ -95,6 +95,9 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if r.Access == AccessWrite && !x.Modes && PidFile.MatchString(clean) {
 		x.Numbers[FileKey(clean)]++
 	}
+	if r.Access == AccessDelete {
+		x.Deletions++
+	}
 	if r.Access == AccessWrite && !x.Fixed {
 		x.written = append(x.written, clean)
 	}

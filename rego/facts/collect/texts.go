@@ -36,6 +36,7 @@ func (x *Findings) SQL(s string) {
 		for _, p := range found.Problems {
 			x.Fail("sql: %s", p)
 		}
+		x.Statements += len(found.Statements)
 		for _, st := range found.Statements {
 			key := []string{st.Verb, st.Object, strconv.FormatBool(st.Where), strconv.Itoa(st.Rows)}
 			if x.Once("sql", append(key, st.Tables...)...) {

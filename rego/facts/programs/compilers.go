@@ -153,7 +153,7 @@ func dashed(s *shell.Shell, in shell.Invocation, c *holdgate.Command, options ma
 		}
 		switch does {
 		case "write":
-			use(s, in, f, collect.AccessWrite)
+			s.Pours(f, func() { use(s, in, f, collect.AccessWrite) })
 		case "run":
 			run := f.Text
 			if name == "wrapper" {

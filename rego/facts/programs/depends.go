@@ -69,6 +69,8 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	switch {
 	case name == "kill":
 		return w.Origin == shell.OriginOwn || w.Origin == shell.OriginAtom && in.Words[1].Text == "-0" || w.Process || ownProcess(s, w)
+	case in.Named != "" && w.Text == "{}" && wordlist.Has("rm rmdir unlink", name):
+		return true // it begins with the root, and what is deleted is told
 	case wordlist.Has(operands.LookingPrograms, name), name == "command" && wordlist.Has("-v -V", in.Words[1].Text) && i > 1:
 		return true
 	case wordlist.Has(operands.TextPrograms, name):
@@ -102,7 +104,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case looksAt(name, in.Words, i):
 		return true
 	case name == "curl":
-		return toLoopback(in.Words, i)
+		return toLoopback(in.Words, i) && !slices.ContainsFunc(in.Words, func(f shell.Field) bool { return strings.HasPrefix(strings.TrimPrefix(f.Text, "-d"), "@") })
 	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
 		return w.Origin >= shell.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
 	case wordlist.Has("redis-cli valkey-cli", name) && readsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):

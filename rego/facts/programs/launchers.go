@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,6 +131,7 @@ func find(s *shell.Shell, in shell.Invocation) bool {
 		roots = []shell.Field{{Text: "."}}
 	}
 	in.Roots = nil
+	in.Deletes = slices.ContainsFunc(words[i:], func(f shell.Field) bool { return f.Text == "-delete" })
 	s.Emit(in)
 	for _, r := range roots {
 		s.Touch(r, collect.AccessRead)
@@ -138,8 +140,9 @@ func find(s *shell.Shell, in shell.Invocation) bool {
 		switch t := words[i].Text; t {
 		case "-delete":
 			s.Found.Facts.Impact.Recursive = true
+			named := onlyName(words[:i])
 			for _, r := range roots {
-				s.Touch(r, collect.AccessDelete)
+				s.Touch(below(s, r, named), collect.AccessDelete)
 			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if i+1 < len(words) {
@@ -155,7 +158,7 @@ func find(s *shell.Shell, in shell.Invocation) bool {
 // findExec runs the command after -exec and returns where it ends.
 func findExec(s *shell.Shell, in shell.Invocation, words []shell.Field, i int, roots []shell.Field) int {
 	next := in.Under("find " + words[i].Text)
-	next.Words, next.Plain = nil, true
+	next.Words, next.Plain, next.Named = nil, true, onlyName(words[:i])
 	found := s.PrintedBy(append([]shell.Field{{Text: "find"}}, words[:i]...), shell.OriginAny)
 	within := s.FindsWithin(roots, words[:i])
 	for i++; i < len(words) && words[i].Text != ";"; i++ {
@@ -179,6 +182,43 @@ func findExec(s *shell.Shell, in shell.Invocation, words []shell.Field, i int, r
 	})
 	s.Run(next)
 	return i
+}
+
+// onlyName is the pattern of the names that find's words leave, which begin with its
+// roots: where each of them only narrows what is found, and one says the name. Empty where
+// that cannot be told.
+func onlyName(words []shell.Field) (name string) {
+	tests := slices.IndexFunc(words, func(f shell.Field) bool { return strings.HasPrefix(f.Text, "-") || f.Text == "(" || f.Text == "!" })
+	for i := max(tests, 0); i < len(words); i++ {
+		w := words[i]
+		switch {
+		case !w.Known():
+			return ""
+		case w.Text == "-name" && i+1 < len(words) && words[i+1].Known():
+			i++
+			name = words[i].Text
+		case wordlist.Has("-type -maxdepth -mindepth -mtime -mmin -size -newer", w.Text):
+			i++
+		case wordlist.Has("-not !", w.Text) && i+2 < len(words) && wordlist.Has("-path -ipath", words[i+1].Text):
+			i += 2
+		case wordlist.Has("-prune -depth -empty -print -xdev -mount", w.Text):
+		default:
+			return ""
+		}
+	}
+	if strings.Contains(name, "/") {
+		return ""
+	}
+	return name
+}
+
+// below is what find meets below a root: all of it, or what has a name. The folder itself
+// is not met by a name where it has another.
+func below(s *shell.Shell, root shell.Field, name string) shell.Field {
+	if name == "" || !s.Stays(root) || root.Glob {
+		return root
+	}
+	return shell.Field{Text: path.Join(root.Text, "**", name)}
 }
 
 // fd is find by another name: -x and -X run a command.

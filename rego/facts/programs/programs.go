@@ -165,7 +165,12 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 		switch access := p.Use.Of(i, len(files), len(target) > 0); access {
 		case "":
 		case collect.AccessWrite:
-			s.Reaching(collect.ReachOne, func() { use(s, in, f, s.Replaces(f, leaves)) })
+			write := func() { s.Reaching(collect.ReachOne, func() { use(s, in, f, s.Replaces(f, leaves)) }) }
+			if wordlist.Has("touch cp tee", in.Name()) {
+				s.Pours(f, write)
+			} else {
+				write()
+			}
 		default:
 			use(s, in, f, access)
 		}
@@ -233,7 +238,11 @@ func use(s *shell.Shell, in shell.Invocation, f shell.Field, access string) {
 		}
 		s.Reaching(to, func() {
 			for _, r := range in.Roots {
-				s.Touch(shell.Field{Text: r}, access)
+				at := shell.Field{Text: r}
+				if f.Text == "{}" {
+					at = below(s, at, in.Named)
+				}
+				s.Touch(at, access)
 			}
 		})
 		if access != collect.AccessRead {

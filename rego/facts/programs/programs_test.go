@@ -30,7 +30,7 @@ func TestEffects(t *testing.T) {
 		{"curl sends a file", "curl -d @a -o b https://h.example/", "write /w/b; read /w/a; url https://h.example/"},
 		{"git throws work away", "git clean -fd", "delete /w; recursive; force"},
 		{"git runs what it is told to", "git -c core.pager='rm x' log", "runs rm x; delete /w/x"},
-		{"find deletes", "find d -name '*.o' -delete", "read /w/d; delete /w/d; recursive"},
+		{"find deletes", "find d -name '*.o' -delete", "read /w/d; delete /w/d/**/*.o; recursive"},
 		{"xargs", "echo a | xargs rm", "runs rm a; delete /w/a"},
 		{"a small program", `python3 -c "import os; os.remove('a')"`, "delete /w/a; ?import os; os.remove('a')"},
 		{"a file of the project", "python3 tool.py", "unbound tool.py; project tool.py; read /w/tool.py"},

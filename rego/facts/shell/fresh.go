@@ -161,6 +161,18 @@ func (s *Shell) led(f Field) string {
 	return to
 }
 
+// Pours does a write of what a program prints, copies or makes: nothing is moved to the
+// file by it, so that nothing else is lost with a file for temporary use.
+func (s *Shell) Pours(f Field, write func()) {
+	text, ok := s.TempFile(f)
+	at := collect.FileKey(text)
+	before := s.Found.Version(at)
+	write()
+	if ok && !s.Quiet && s.Found.Poured[at] == before {
+		s.Found.Poured[at] = s.Found.Version(at)
+	}
+}
+
 // Owns notes that the line has just decided all that a file holds.
 func (s *Shell) Owns(f Field) {
 	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
@@ -205,7 +217,7 @@ const mktempName = "/tmp/tmp.XXXXXXXXXX"
 
 // ownTemporary reports whether what is deleted was for temporary use: what mktemp has
 // made, single files that the line has written, and a single file in /tmp by its name,
-// but for one that the line has put there otherwise.
+// but for one that the line may have moved there.
 func (s *Shell) ownTemporary(f Field) bool {
 	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] && s.Certain(copyMade, copyGone) {
 		return true
@@ -229,7 +241,8 @@ func (s *Shell) ownTemporary(f Field) bool {
 			return collect.GlobMatch(at, made) || collect.GlobMatch(at, strings.ReplaceAll(made, "*", "x"))
 		})
 	}
-	return s.Found.Single && f.Known() && s.Found.Version(collect.FileKey(at)) == 0 && scratchFile.MatchString(at)
+	key := collect.FileKey(at)
+	return s.Found.Single && f.Known() && s.Found.Version(key) == s.Found.Poured[key] && scratchFile.MatchString(at)
 }
 
 var (
@@ -272,7 +285,7 @@ func (s *Shell) Besides(file, end string) {
 var copyEnd = regexp.MustCompile(`^(\.(bak|orig|old|tmp|save|backup|before|prev)|~)$`)
 
 // scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
-var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz)$`)
+var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz|stamp|pid|done|err|prof|pprof|cov|lst|list|ndjson|har|svg|jpe?g|gif|webp|pdf|mjs|tsx)$`)
 
 // scratchPattern are several such files, by the beginning of their names.
 var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt|json|jsonl|log|out|tmp|csv|tsv|xml|html|md|png)$`)

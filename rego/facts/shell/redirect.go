@@ -81,7 +81,7 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 			s.Touch(f, collect.AccessRead)
 			s.Touch(f, collect.AccessWrite)
 		case syntax.AppOut, syntax.AppAll, syntax.AppClob, syntax.AppAllClob:
-			s.Touch(f, collect.AccessWrite)
+			s.Pours(f, func() { s.Touch(f, collect.AccessWrite) })
 		default:
 			replaced = append(replaced, replacement{r, f})
 		}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -24,6 +25,8 @@ type Invocation struct {
 	Unbound []string // files that it would run besides
 	Roots   []string // what {} stands for: the folders that find starts in
 	Narrow  bool     // what {} stands for is told by its name too
+	Named   string   // the only name of what {} stands for, below a root; empty: not known
+	Deletes bool     // what it deletes is told when it has been noted
 	Plain   bool     // functions and aliases do not apply
 	as      string   // the user as whom it runs, where that is another
 }
@@ -203,7 +206,9 @@ func (s *Shell) Emit(in Invocation) {
 	s.Found.Why = nil
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
 	s.Found.Single = in.deletesSingly()
+	statements, deletions := s.Found.Statements, s.Found.Deletions
 	s.programs.Effects(s, in, &c)
+	c.SQL, c.Deletes = s.Found.Statements > statements, in.Deletes || s.Found.Deletions > deletions
 	c.Unresolved = append(c.Unresolved, s.Found.Changed...)
 	c.Reasons = s.programs.Why(s, in, &c, words)
 	files := s.ranFiles(c.Unbound)
@@ -214,7 +219,7 @@ func (s *Shell) Emit(in Invocation) {
 	}
 	hangs(s.Found, s, in)
 	s.Found.Joined(Join(slices.Concat(env, in.Words), " "))
-	key := []string{c.Program, c.Stdin, strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
+	key := []string{c.Program, c.Stdin, strconv.FormatBool(c.SQL), strconv.FormatBool(c.Deletes), strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
 	for _, a := range env {
 		key = append(key, a.Text)
 	}
