@@ -117,6 +117,39 @@ for k in $(cat l); do docker exec $k redis-cli ttl x; done
 for k in $(cat l); do docker run --rm redis redis-cli ttl "$k"; done
 for k in $(cat l); do docker --context "$k" exec redis redis-cli ttl x; done
 redis-cli() { rm -rf src; }; for k in $(cat l); do redis-cli ttl "$k"; done`},
+		{"ruby that reads files which it lists, and prints",
+			`ruby -ryaml -e 'Dir[".github/workflows/*.yml"].each { |f| y = YAML.load_file(f); y["jobs"].each { |n, j| puts "#{File.basename f} #{n} #{j["runs-on"]}" } }'
+ruby -rjson -e 'Dir["packages/*/package.json"].sort.each { |f| j = JSON.parse(File.read(f)); puts "#{j["name"]} #{j["version"]}" }'
+ruby -e 'Dir.glob("app/models/*.rb").each do |path| n = File.readlines(path).size; puts "#{path}: #{n}" if n > 200 end'
+ruby -rcsv -e 'Dir["fixtures/*.csv"].each { |f| t = CSV.read(f, headers: true); puts "#{f} #{t.size} #{t.headers.join(",")}" }'
+ruby -e 'puts Dir["spec/**/*_spec.rb"].map { |f| File.foreach(f).count }.sum'
+ruby -ryaml -e 'Dir["config/locales/*.yml"].each_with_object({}) { |f, h| YAML.load_file(f).each { |k, v| puts "#{f}: #{k} has #{v.keys.size}" } }'
+ruby -rjson -e 'h = JSON.parse(File.read("package.json")); h["dependencies"].each { |k, v| puts "#{k.ljust(30)} #{v}" }'
+ruby -rjson -e 'Dir["{apps,libs}/*/tsconfig.json"].each { |f| puts f unless JSON.parse(File.read(f))["extends"] }'`,
+			`ruby -e 'Dir["src/*"].each { |f| system("rm " + f) }'
+ruby -e 'Dir["src/*"].each { |f| puts "#{system("id")}" }'
+ruby -e 'Dir["src/*"].each { |f| File.delete(f) }'
+ruby -e 'Dir["src/*"].each { |f| File.write(f, "x") }'
+ruby -e 'Dir["src/*"].each { |f| f = "/etc/passwd"; puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| f << "/../../.env"; puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| f.replace("/etc/shadow"); puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| f.prepend("|id #"); puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| puts 1 }; ["|id"].each { |f| puts File.read(f) }'
+ruby -e 'Dir["src/*"].map { |f| "|id" }.each { |f| puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| g = f; g << "x"; puts File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| puts File.read("#{f}/../.env") }'
+ruby -e 'Dir["/home/dev/.ssh/*"].each { |f| puts File.read(f) }'
+ruby -e 'Dir[".env*"].each { |f| puts File.read(f) }'
+ruby -e 'puts "\#{ '"'"' #{system("p")} '"'"' }"'
+ruby -e 'p=1; puts ?"; system("p") #"'
+ruby -e 'Dir["src/*"].each { |f| load f }'
+ruby -e 'Dir["src/*"].each { |f| eval File.read(f) }'
+ruby -e 'Dir["src/*"].each { |f| instance_eval "#{File.read f}" }'
+ruby -e 'Dir["src/*"].each { |f| [f].each { |g| g.concat("x") }; puts File.read(f) }'
+ruby -r./evil -e 'Dir["src/*"].each { |f| puts f }'
+ruby -e 'Dir["src/*"].each { |f| puts "#{[1].each { |f| File.read f }}" }'
+ruby -e 'Dir["src/*"].each { |a, f| puts File.read(f) }'
+ruby -e 'Dir["{src,.ssh}/*", ".{e,x}nv"].each { |f| puts File.read(f) }'` + "\nruby -e 'Dir[\"src/*\"].each { |f| puts \"#{f}#{`id`}\" }'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			judges(t, e, tabled, tt.passes, tt.held)

@@ -2,6 +2,7 @@ package named
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,8 +14,9 @@ var rubyRules = wordRules{
 	comment:  regexp.MustCompile(`^#`),
 	variable: regexp.MustCompile(`^(@@?|\$)[A-Za-z_]\w*`),
 	name:     regexp.MustCompile(`^[A-Za-z_]\w*[?!]?`),
-	refused:  regexp.MustCompile("^(`|%[^ =0-9]|<<[~\\-A-Z\"'`]|\\?[A-Za-z]|\\\\|\\$[^A-Za-z])"),
+	refused:  regexp.MustCompile("^(`|%[^ =0-9]|<<[~\\-A-Z\"'`]|\\?[A-Za-z\"'#]|\\\\|\\$[^A-Za-z])"),
 	raw:      true,
+	inserts:  true,
 }
 
 const (
@@ -42,12 +44,20 @@ func Ruby(code string) (outcome.Effects, error) {
 		return outcome.Effects{}, err
 	}
 	own := r.rubyOwn()
+	if err := r.rubyListed(); err != nil {
+		return outcome.Effects{}, err
+	}
+	return r.effects, r.rubyRead(own, 0)
+}
+
+// rubyRead judges the names of a program, and of the code in its texts.
+func (r *wordReader) rubyRead(own map[string]bool, depth int) error {
 	for _, text := range r.texts {
-		if err := rubyText(text, own); err != nil {
-			return outcome.Effects{}, err
+		if err := r.rubyText(text, own, depth); err != nil {
+			return err
 		}
 	}
-	return r.effects, r.rubyNames(own)
+	return r.rubyNames(own)
 }
 
 // rubyFile is a file of the project, as require takes it.
@@ -72,24 +82,28 @@ func (r *wordReader) rubyLoads(i int) bool {
 }
 
 // rubyText reads the code in a text.
-func rubyText(text string, own map[string]bool) error {
+func (r *wordReader) rubyText(text string, own map[string]bool, depth int) error {
 	for i := strings.Index(text, "#{"); i >= 0; i = strings.Index(text, "#{") {
-		end := strings.IndexByte(text[i:], '}')
-		inner := ""
-		if end > 2 {
-			inner = text[i+2 : i+end]
-		}
-		if end < 0 || strings.ContainsAny(inner, "{\"\\'#") {
+		n, err := inserted(text[i:])
+		if err != nil || depth > 3 {
 			return fmt.Errorf("code in a text")
 		}
-		in := &wordReader{code: inner}
+		in := &wordReader{code: text[i+2 : i+n-1], listed: r.listed}
 		if err := in.lex(rubyRules); err != nil {
 			return err
 		}
-		if err := in.rubyNames(own); err != nil || len(in.effects.Reads)+len(in.effects.Writes) > 0 {
+		all := in.rubyOwn()
+		for name := range all {
+			if r.listed[name] != nil {
+				return fmt.Errorf("a file that is not known")
+			}
+		}
+		maps.Copy(all, own)
+		if err := in.rubyRead(all, depth+1); err != nil || len(in.effects.Writes)+len(in.effects.Project) > 0 {
 			return fmt.Errorf("code in a text")
 		}
-		text = text[i+end+1:]
+		r.effects.Reads = append(r.effects.Reads, in.effects.Reads...)
+		text = text[i+n:]
 	}
 	return nil
 }
@@ -138,15 +152,14 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 			if before.kind == ':' && (r.tok(i-2).kind == '(' && among("inject reduce send method public_send", r.tok(i-3).text) || r.tok(i-2).kind == '?') {
 				return fmt.Errorf("a method by its name")
 			}
+		case r.listed[t.text] != nil && !r.rubyLooks(i):
+			return fmt.Errorf("a file that is not known")
 		case t.text == "require" || t.text == "require_relative":
 			if !r.rubyLoads(i) {
 				return fmt.Errorf("a library that is not known")
 			}
 		case among("read readlines foreach load_file", t.text) && before.kind == '.' && among("File CSV YAML JSON", r.tok(i-2).text):
-			if next.kind != '(' {
-				return fmt.Errorf("a file that is not known")
-			}
-			if err := r.file(i+2, false); err != nil {
+			if err := r.rubyOpens(i + 1); err != nil {
 				return err
 			}
 		case t.text == "load" && !(before.kind == '.' && among("YAML JSON", r.tok(i-2).text)), among("read readlines foreach glob new", t.text) && before.kind == '.' && among("File Dir", r.tok(i-2).text) && t.text != "glob":

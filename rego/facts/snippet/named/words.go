@@ -19,7 +19,8 @@ type wordReader struct {
 	at      int
 	tokens  []wordToken
 	effects outcome.Effects
-	texts   []string // those in double quotes
+	texts   []string            // those in double quotes
+	listed  map[string][]string // variables that hold names of files, with the patterns of their listings
 }
 
 // A wordToken is a name, a variable, a text without its quotes, a number, or a mark.
@@ -39,6 +40,7 @@ type wordRules struct {
 	raw      bool           // texts in single quotes hold nothing
 	blocks   bool           // comments stand between /* and */, and in none other
 	letter   *regexp.Regexp // one letter in single quotes
+	inserts  bool           // code stands in texts in double quotes, as #{code}
 }
 
 var wordNumber = regexp.MustCompile(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)`)
@@ -80,7 +82,11 @@ func (r *wordReader) lex(rules wordRules) error {
 		case c == '\'' && rules.letter != nil:
 			return fmt.Errorf("a quote that is no letter's")
 		case c == '"' || c == '\'':
-			text, n, err := quotedWord(rest)
+			quoted := quotedWord
+			if rules.inserts && c == '"' {
+				quoted = insertedWord
+			}
+			text, n, err := quoted(rest)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,215 @@
+package named
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
+)
+
+// insertedWord is the text in double quotes at the beginning of code, as it is written,
+// with the code in it: "a #{b["c"]}".
+func insertedWord(code string) (text string, n int, err error) {
+	for i := 1; i < len(code); i++ {
+		switch {
+		case code[i] == '\\':
+			if i++; i < len(code) && code[i] == '#' {
+				return "", 0, fmt.Errorf("a text that could be code")
+			}
+		case code[i] == '"':
+			return code[1:i], i + 1, nil
+		case strings.HasPrefix(code[i:], "#{"):
+			n, err := inserted(code[i:])
+			if err != nil {
+				return "", 0, err
+			}
+			i += n - 1
+		}
+	}
+	return "", 0, fmt.Errorf("a text that is not closed")
+}
+
+// inserted is how long the #{code} is that begins a text.
+func inserted(text string) (n int, err error) {
+	open := 1
+	for i := 2; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			open++
+		case '}':
+			if open--; open == 0 {
+				return i + 1, nil
+			}
+		case '#', '`', '\\', '%', '?':
+			return 0, fmt.Errorf("code in a text that is not read")
+		case '"':
+			_, n, err := insertedWord(text[i:])
+			if err != nil {
+				return 0, err
+			}
+			i += n - 1
+		case '\'':
+			_, n, err := quotedWord(text[i:])
+			if err != nil {
+				return 0, err
+			}
+			i += n - 1
+		}
+	}
+	return 0, fmt.Errorf("code in a text that is not closed")
+}
+
+// rubySteps are methods between a listing and the block that gets what it lists, and
+// those that hand it to their block: none of them changes a name.
+const rubySteps = "each map flat_map sort select filter reject filter_map sum count each_with_index each_with_object sort_by group_by to_h uniq reverse find any? all? none? first last take min_by max_by partition each_entry"
+
+// rubyListed notes the variables that hold names of files which a program lists and hands
+// to its blocks, and nothing else, as in Dir["src/*.rb"].each { |f| ... }.
+func (r *wordReader) rubyListed() error {
+	r.listed = make(map[string][]string)
+	for i := range r.tokens {
+		if r.tok(i).kind != '|' || r.tok(i-1).kind != '{' && r.tok(i-1).text != "do" || r.tok(i+1).kind != 'n' {
+			continue
+		}
+		if globs := r.rubyGlobs(i - 2); len(globs) > 0 && (r.tok(i+2).kind == '|' || r.tok(i+2).kind == ',') {
+			name := r.tok(i + 1).text
+			r.listed[name] = append(r.listed[name], globs...)
+		}
+	}
+	for name := range r.listed { // given anything else, it is no such name
+		for i, t := range r.tokens {
+			given := r.tok(i+1).kind == '=' && r.tok(i+2).kind != '=' || r.tok(i+2).kind == '=' && strings.IndexByte("+-*|&<%", r.tok(i+1).kind) >= 0
+			parameter := (r.tok(i-1).kind == '|' || r.tok(i-1).kind == ',' || r.tok(i-1).kind == '(') && (r.tok(i+1).kind == '|' || r.tok(i+1).kind == ',') && r.tok(i-1).kind != '('
+			if t.kind == 'n' && t.text == name && (given || parameter && (r.tok(i-1).kind != '|' || len(r.rubyGlobs(i-3)) == 0) && r.inBars(i)) {
+				return fmt.Errorf("a file that is not known")
+			}
+		}
+	}
+	return nil
+}
+
+// inBars reports whether the token at i is a parameter of a block.
+func (r *wordReader) inBars(i int) bool {
+	for j := i - 1; j > 0; j-- {
+		switch t := r.tok(j); {
+		case t.kind == '|':
+			return r.tok(j-1).kind == '{' || r.tok(j-1).text == "do"
+		case t.kind != 'n' && t.kind != ',' && t.kind != '(' && t.kind != ')':
+			return false
+		}
+	}
+	return false
+}
+
+// rubyGlobs are the patterns of the listing whose names go to a block that begins behind
+// the token at i; none where it is no listing, or what it prints is changed on the way.
+func (r *wordReader) rubyGlobs(i int) (globs []string) {
+	for {
+		if r.tok(i).kind == ')' { // .first(3), .each_with_object({})
+			from := i - 1
+			for from > 0 && i-from < 8 && r.tok(from).kind != '(' {
+				if t := r.tok(from); strings.IndexByte("0{}[]()", t.kind) < 0 && t.text != "Hash" && t.text != "new" && t.kind != '.' {
+					return r.rubyPatterns(i, "(")
+				}
+				from--
+			}
+			if r.tok(from-2).kind == '.' && among(rubySteps, r.tok(from-1).text) {
+				i = from - 3
+				continue
+			}
+			return r.rubyPatterns(i, "(")
+		}
+		if r.tok(i).kind == 'n' && among(rubySteps, r.tok(i).text) && r.tok(i-1).kind == '.' {
+			i -= 2
+			continue
+		}
+		return r.rubyPatterns(i, "[")
+	}
+}
+
+// rubyPatterns are those of Dir[...] or Dir.glob(...) that ends with the token at i.
+func (r *wordReader) rubyPatterns(i int, open string) (globs []string) {
+	i--
+	for {
+		t := r.tok(i)
+		if t.kind != 's' || t.text == "" || strings.ContainsAny(t.text, "\\#$|~") || strings.Contains(t.text, "://") {
+			return nil
+		}
+		each, ok := alternatives(t.text, 16)
+		if !ok {
+			return nil
+		}
+		globs = append(globs, each...)
+		if r.tok(i-1).kind != ',' {
+			break
+		}
+		i -= 2
+	}
+	switch {
+	case open == "[" && r.tok(i-1).kind == '[' && r.tok(i-2).text == "Dir" && r.tok(i-3).kind != '.' && r.tok(i-3).kind != ':':
+	case open == "(" && r.tok(i-1).kind == '(' && r.tok(i-2).text == "glob" && r.tok(i-3).kind == '.' && r.tok(i-4).text == "Dir" && r.tok(i-5).kind != '.' && r.tok(i-5).kind != ':':
+	default:
+		return nil
+	}
+	return globs
+}
+
+// alternatives are the patterns that one with braces stands for: a.{b,c}. It reports
+// false where there are too many, or braces stand in braces.
+func alternatives(pattern string, most int) ([]string, bool) {
+	before, rest, ok := strings.Cut(pattern, "{")
+	if !ok {
+		return []string{pattern}, !strings.Contains(pattern, "}")
+	}
+	list, after, ok := strings.Cut(rest, "}")
+	if !ok || strings.Contains(list, "{") || strings.Contains(before, "}") {
+		return nil, false
+	}
+	var all []string
+	for part := range strings.SplitSeq(list, ",") {
+		more, ok := alternatives(before+part+after, most)
+		if all = append(all, more...); !ok || len(all) > most {
+			return nil, false
+		}
+	}
+	return all, true
+}
+
+// rubyOpens judges the file that a method reads whose argument begins at i.
+func (r *wordReader) rubyOpens(i int) error {
+	bare := r.tok(i).kind != '('
+	if !bare {
+		i++
+	}
+	t, after := r.tok(i), r.tok(i+1)
+	switch {
+	case r.listed[t.text] != nil && t.kind == 'n' && (after.kind == ')' || after.kind == ',' || bare && strings.IndexByte("}n;\x00", after.kind) >= 0):
+		for _, g := range r.listed[t.text] {
+			r.effects.Reads = append(r.effects.Reads, outcome.Place{Path: g})
+		}
+		return nil
+	case bare:
+		return fmt.Errorf("a file that is not known")
+	}
+	return r.file(i, false)
+}
+
+// rubyLooks reports whether the name of a listed file, at i, is only looked at: it is
+// printed, or taken for the name of a file that is read, and stays what it is.
+func (r *wordReader) rubyLooks(i int) bool {
+	before, after := r.tok(i-1), r.tok(i+1)
+	switch {
+	case r.inBars(i) && (before.kind == '|' || before.kind == ','):
+		return true
+	case after.kind == '.' && !among("basename sub gsub split delete_prefix delete_suffix end_with? start_with? include? upcase downcase length size tr [] == match? to_sym", r.tok(i+2).text):
+		return false
+	case after.kind == '<', after.kind == '[' && !after.gap, after.kind == '=', after.kind == '+', after.kind == '*', after.kind == '%':
+		return false
+	}
+	if before.kind == '(' {
+		before = r.tok(i - 2)
+	}
+	return before.kind == 0 || // the code of a text
+		before.kind == 'n' && among("puts print p read readlines foreach load_file basename extname dirname exist? file? directory? size mtime zero? next if unless", before.text) ||
+		after.kind == '.' && (before.kind == '{' || before.kind == '|' || before.kind == '!' || before.kind == '&')
+}
