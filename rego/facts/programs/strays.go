@@ -43,7 +43,12 @@ func strays(s *shell.Shell, in shell.Invocation) {
 		s = s.Sub()
 		s.MoveTo(shell.Field{Text: textAt(in, 2)})
 	}
+	inputs := writesElsewhere(s, in)
 	for i, w := range in.Words[1:] {
+		if inputs && !wordlist.Has(outputs, in.Words[i].Text) && dataFile.MatchString(w.Text) && w.Known() {
+			s.Touch(w, collect.AccessRead)
+			continue
+		}
 		if w.Text == "/" && wordlist.Has(folderOptions, in.Words[i].Text) {
 			s.Touch(w, collect.AccessWrite)
 		}
@@ -52,6 +57,33 @@ func strays(s *shell.Shell, in shell.Invocation) {
 		}
 	}
 }
+
+// builtProgram is what a build of the project has made, by where it lies.
+var builtProgram = regexp.MustCompile(`^(\./)?((target|build|out|bin|dist|cmake-build-[a-z]+)/)(release/|debug/|bin/)?[\w-]+$`)
+
+// dataFile are files of data, or pictures, by their names, and whatever they are called
+// before the end.
+var dataFile = regexp.MustCompile(`^(\.\./)+([\w-][\w.-]*/)*[\w*?-][\w.*?-]*\.(png|jpe?g|gif|webp|svg|bmp|tiff?|csv|tsv|json|jsonl|ndjson|parquet|txt|md|xml|ya?ml|wav|mp3|mp4|pdf|bin|dat)$`)
+
+// writesElsewhere reports whether a program that the project's build has made is told by
+// an option where to write, so that the files of data that it is given besides are what
+// it reads.
+func writesElsewhere(s *shell.Shell, in shell.Invocation) bool {
+	if !builtProgram.MatchString(in.Words[0].Text) || !ownProgram(s, in.Words[:1]) {
+		return false
+	}
+	told := false
+	for i, w := range in.Words[1:] {
+		told = told || wordlist.Has("-o --out --output", in.Words[i].Text) && i > 0 && !strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "--output=") || strings.HasPrefix(w.Text, "--out=")
+		if changesInPlace.MatchString(w.Text) {
+			return false
+		}
+	}
+	return told
+}
+
+// changesInPlace are options and subcommands with which programs change what they are given.
+var changesInPlace = regexp.MustCompile(`^(-[a-zA-Z]*[iIwdfD][a-zA-Z]*|--?(in-?place|write|fix|delete|remove|rm|move|mv|overwrite|replace|force|strip|clean|purge|backup|update|sync|prune)\b.*|rm|remove|delete|mv|move|fix|write|clean|purge|strip|sync|prune|update|install|cp|copy|tee|shred|truncate)$`)
 
 // folderOptions come before the folder that a program works in.
 const folderOptions = "-d --directory --dir --root --cwd -C -t -h --prefix"
