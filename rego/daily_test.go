@@ -150,6 +150,57 @@ ruby -r./evil -e 'Dir["src/*"].each { |f| puts f }'
 ruby -e 'Dir["src/*"].each { |f| puts "#{[1].each { |f| File.read f }}" }'
 ruby -e 'Dir["src/*"].each { |a, f| puts File.read(f) }'
 ruby -e 'Dir["{src,.ssh}/*", ".{e,x}nv"].each { |f| puts File.read(f) }'` + "\nruby -e 'Dir[\"src/*\"].each { |f| puts \"#{f}#{`id`}\" }'"},
+		{"patches that git prints of the repository",
+			`patchfile=$(mktemp /tmp/x.XXXX.patch); git diff main -- services > "$patchfile"; git switch -q -c try/x main; git apply --3way --index "$patchfile" && go test ./services/... | tail -5
+git diff --cached --binary > /tmp/wip.patch && git stash -q && git apply /tmp/wip.patch && npm test
+git diff HEAD~3 -- web/src | git apply -R && npm --prefix web test
+git stash show -p > wip.patch; git switch -q main; git apply --index wip.patch; go vet ./...
+p=$(mktemp); git diff main...feature -- go.mod services > $p; git apply --3way $p; go build ./...
+git diff -U0 main -- docs > /tmp/docs.patch; git worktree add -q /tmp/x main; git apply --check /tmp/docs.patch
+git diff feature > /tmp/a.diff; git apply --reject /tmp/a.diff; git status --short`,
+			`git diff --no-index a /tmp/evil > /tmp/p.patch; git apply /tmp/p.patch
+git diff /dev/null /tmp/evil.go > /tmp/p.patch; git apply /tmp/p.patch
+git diff ../other/a b > /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; cat /tmp/evil >> /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; cp /tmp/evil /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; sed -i s/a/b/ /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; git apply /tmp/other.patch
+git -C ../other diff main > /tmp/p.patch; git apply /tmp/p.patch
+git -c diff.external=/tmp/x diff main > /tmp/p.patch; git apply /tmp/p.patch
+GIT_DIR=/tmp/evil/.git git diff main > /tmp/p.patch; git apply /tmp/p.patch
+export GIT_EXTERNAL_DIFF=/tmp/x; git diff main > /tmp/p.patch; git apply /tmp/p.patch
+git diff --ext-diff main > /tmp/p.patch; git apply /tmp/p.patch
+git diff --dst-prefix=b/.husky/ main > /tmp/p.patch; git apply /tmp/p.patch
+git show HEAD:evil.patch > /tmp/p.patch; git apply /tmp/p.patch
+git format-patch --stdout main > /tmp/p.patch; git am /tmp/p.patch
+git diff main > /tmp/p.patch; git apply --unsafe-paths --directory=/ /tmp/p.patch
+git() { cat /tmp/evil; }; git diff main > /tmp/p.patch; command git apply /tmp/p.patch
+cd /tmp; git diff a b > /tmp/p.patch; cd /w; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; git -C ../other apply /tmp/p.patch
+git diff "$X" > /tmp/p.patch; git apply /tmp/p.patch
+cat /tmp/evil.patch | git apply
+git apply < /tmp/evil.patch
+git diff main | sed 's/a/b/' | git apply
+{ sleep 1; cat /tmp/evil > /tmp/p.patch; } & git diff main > /tmp/p.patch; sleep 2; git apply /tmp/p.patch`},
+		{"files of data that a built program reads",
+			`out=$(mktemp -d); for img in ../../fixtures/*.png; do ./target/release/imgopt "$img" -o "$out/$(basename "$img" .png).webp"; done; du -ch "$out"/*.webp; rm -r "$out"
+./build/convert ../samples/a.csv --output=/tmp/a.json
+./bin/report --in ../data/orders.csv --out reports/orders.md
+./target/debug/thumbs ../shots/a.jpg ../shots/b.jpg --out=build/thumbs
+dist/cli ../corpus/*.jsonl -o out.csv && head -3 out.csv
+./build/bin/lint-md ../notes/plan.md --output report.json; jq length report.json`,
+			`./bin/report ../data/orders.csv
+./target/release/imgopt -i ../../fixtures/a.png -o x
+./node_modules/.bin/rimraf ../other/a.png -o x
+./bin/x ~/.ssh/id_rsa -o x
+./bin/x ../.env -o x
+./bin/x a.png -o ../../fixtures/b.png
+./bin/x -o /tmp/a.png rm ../../fixtures/b.png
+./bin/x ../../fixtures -o /tmp/a
+/tmp/bin/x ../../fixtures/a.png -o /tmp/a
+bin/../../x/bin/x ../../fixtures/a.png -o /tmp/a
+cp /tmp/x bin/x; ./bin/x ../../fixtures/a.png -o /tmp/a
+./bin/x --fix ../../fixtures/a.json -o /tmp/a`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			judges(t, e, tabled, tt.passes, tt.held)

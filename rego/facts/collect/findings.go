@@ -68,6 +68,7 @@ type Findings struct {
 	Single     bool              // the command at hand deletes single files
 	Linked     bool              // the call makes a second name of a file, or writes to files by a pattern
 	Beside     bool              // something runs beside the line, or holds a file open
+	Patches    map[string]int    // files that hold a patch of the repository as git prints it, by their version
 	Numbers    map[string]int    // how often the call puts into files that hold numbers of processes what is none of its own
 	Relied     map[string]int    // files that were read as scripts, as often as they had been written
 	Shown      map[string]int    // sources that were read when they were compiled, likewise

@@ -86,12 +86,7 @@ func gitVerb(s *shell.Shell, in shell.Invocation, verb string, words []shell.Fie
 	case "filter-branch", "filter-repo", "bisect", "rebase", "submodule-foreach":
 		gitRuns(s, verb, words, c)
 	case "apply", "am":
-		if o := shell.ParseOptions(words, "pC", "directory exclude include"); verb == "apply" && !o.Has("", "apply") && (o.Has("", "check") || o.Has("", "stat") || o.Has("", "numstat") || o.Has("", "summary")) {
-			useAll(s, in, o.Operands, collect.AccessRead)
-			break
-		}
-		c.Unbound = append(c.Unbound, shell.Texts(shell.ParseOptions(words, "pC", "directory exclude include").Operands)...)
-		use(s, in, here, collect.AccessWrite)
+		gitApplies(s, in, verb, words, c)
 	case "worktree":
 		gitWorktree(s, in, words)
 	case "update-ref", "gc", "reflog", "prune":
@@ -114,6 +109,29 @@ func gitVerb(s *shell.Shell, in shell.Invocation, verb string, words []shell.Fie
 			s.CodeText(f, shell.Invocation{Via: []string{"git grep -O"}})
 		}
 	}
+}
+
+// gitApplies is git apply and git am: what a patch holds runs later, as the project's own
+// code. One that git has printed of the repository in this very call is that already.
+func gitApplies(s *shell.Shell, in shell.Invocation, verb string, words []shell.Field, c *holdgate.Command) {
+	o := shell.ParseOptions(words, "pC", "directory exclude include")
+	if verb == "apply" && !o.Has("", "apply") && (o.Has("", "check") || o.Has("", "stat") || o.Has("", "numstat") || o.Has("", "summary")) {
+		useAll(s, in, o.Operands, collect.AccessRead)
+		return
+	}
+	plain := verb == "apply" && !o.Has("", "directory") && !o.Has("", "unsafe-paths") && !o.Has("p", "") && len(in.Assigns) == 0 && in.Words[1].Text == verb
+	if plain && (len(o.Operands) > 0 && !slices.ContainsFunc(o.Operands, func(f shell.Field) bool { return !s.OwnPatch(f) }) || len(o.Operands) == 0 && s.Stdin.Patch) {
+		useAll(s, in, o.Operands, collect.AccessRead)
+		return
+	}
+	c.Unbound = append(c.Unbound, shell.Texts(o.Operands)...)
+	if len(o.Operands) == 0 && s.Stdin.Kind == "pipe" && !s.Stdin.Known {
+		c.Unbound = append(c.Unbound, "stdin")
+	}
+	if len(o.Operands) == 0 && s.Stdin.Kind == "file" {
+		c.Unbound = append(c.Unbound, s.Stdin.File)
+	}
+	use(s, in, shell.Field{Text: "."}, collect.AccessWrite)
 }
 
 // gitRemoves is git rm.

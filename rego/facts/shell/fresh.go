@@ -66,6 +66,7 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 	if !ok {
 		return
 	}
+	s.patched(at, &plain)
 	if !printed.Known {
 		if own {
 			s.Found.Pids[at] = s.Found.Version(at)

@@ -85,6 +85,7 @@ type Stream struct {
 	File   string
 	Origin origin // where the text comes from, if it is not known
 	Within bool   // it lists files that field.within may stand for
+	Patch  bool   // it is a patch that git prints of the repository
 	first  origin // where the first word of each line comes from
 }
 
@@ -330,6 +331,7 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		out.Origin = left.quietly().stmtOrigin(c.X)
 		out.Within = left.quietly().listsWithin(c.X)
 		out.first = left.quietly().firstOrigin(c.X)
+		out.Patch = left.quietly().printsPatch(c.X)
 		s.apart(left, []*syntax.Stmt{c.X})
 		right := s.Sub()
 		right.Stdin = out

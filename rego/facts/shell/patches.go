@@ -1,0 +1,77 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/collect"
+)
+
+// What git itself prints of a repository as a patch holds what the repository has, or
+// what the agent's calls have put into its folder before everybody's eyes. Putting it in
+// again is no more than a merge.
+
+// diffOptions are options of git diff that leave its output a patch of the repository,
+// with the names that its files have.
+var diffOptions = regexp.MustCompile(`^(--|-p|-u|--patch|-U[0-9]+|--unified=[0-9]+|-w|-b|-M|-R|-a|--text|--cached|--staged|--binary|--full-index|--no-color|--no-ext-diff|--no-textconv|--minimal|--patience|--histogram|--find-renames|--merge-base|--diff-filter=[A-Za-z]+)$`)
+
+// printsPatch reports whether a statement prints a patch of the repository that the
+// session's folder lies in. The shell is a quiet one.
+func (s *Shell) printsPatch(st *syntax.Stmt) bool {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || st.Background || st.Negated || len(call.Assigns) > 0 || len(s.Env) > 0 || s.Wild || s.Remote || !silences(st.Redirs) || len(s.Dirs) != 1 || !s.Found.Inside(path.Join(s.Found.Start(), s.Dirs[0])) && !s.Found.Inside(s.Dirs[0]) ||
+		slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
+		return false
+	}
+	words := s.fields(call.Args)
+	if len(words) < 2 || words[0].Text != "git" || s.overridden("git") || !known(words[:2]) {
+		return false
+	}
+	args := words[2:]
+	switch words[1].Text {
+	case "diff":
+	case "stash":
+		if len(args) == 0 || args[0].Text != "show" || !slices.ContainsFunc(args, func(f Field) bool { return f.Text == "-p" || f.Text == "--patch" }) {
+			return false
+		}
+		args = args[1:]
+	default: // show and format-patch print what commits say, too, and show prints files
+		return false
+	}
+	for _, w := range args {
+		switch {
+		case !w.Known() && w.Origin != OriginAtom, w.Glob:
+			return false
+		case strings.HasPrefix(w.Text, "-"):
+			if !diffOptions.MatchString(w.Text) {
+				return false
+			}
+		case strings.HasPrefix(w.Text, "/"), strings.HasPrefix(w.Text, "~"), w.Text == "..", strings.HasPrefix(w.Text, "../"), strings.Contains(w.Text, "/.."), strings.Contains(w.Text, ":"):
+			return false // git compares any two files, and not only those of the repository
+		}
+	}
+	return true
+}
+
+// OwnPatch reports whether a file holds a patch that the line had git print of the
+// repository, and nothing since may have changed it.
+func (s *Shell) OwnPatch(f Field) bool {
+	at, ok := s.FileAt(f)
+	version, printed := s.Found.Patches[at]
+	return ok && f.Sure() && printed && version == s.Found.Version(at) && !s.Wild && !s.Found.Scatters && !s.Found.Linked && (!s.Found.Beside || s.Found.Writes[at] == 1)
+}
+
+// patched notes that a file has been given such a patch.
+func (s *Shell) patched(at string, st *syntax.Stmt) {
+	if !s.quietly().printsPatch(st) {
+		return
+	}
+	if s.Found.Patches == nil {
+		s.Found.Patches = make(map[string]int)
+	}
+	s.Found.Patches[collect.FileKey(at)] = s.Found.Version(at)
+}
