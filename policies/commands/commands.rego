@@ -82,6 +82,8 @@ command_class(c) := "self" if {
 	privileged(c)
 } else := bound("pass", c) if {
 	only_looks(c)
+} else := bound("build", c) if {
+	runs_own_image(c)
 } else := "remote" if {
 	only_asks(c)
 } else := bound("build", c) if {
