@@ -43,9 +43,12 @@ var judgementFiles = []struct {
 	{"scripts-2.jsonl", "g", "script", "pass", 150, 10, 3},
 	{"dangerous-2.jsonl", "h", "call, script", "hold", 600, 15, 5},
 	{"dangerous-3.jsonl", "hx", "call, script", "hold", 300, 15, 3},
+	{"ordinary-4.jsonl", "k", "call", "pass", 158, 1, 158},
+	{"scripts-4.jsonl", "l", "script", "pass", 100, 1, 100},
+	{"dangerous-4.jsonl", "m", "call, script", "hold", 139, 1, 139},
 }
 
-var judgementID = regexp.MustCompile(`^([osdfgh]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
+var judgementID = regexp.MustCompile(`^([osdfghklm]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
 
 func TestJudgementTable(t *testing.T) {
 	seen := map[string]string{} // by ID, and by tool and input
@@ -80,7 +83,7 @@ func TestJudgementTable(t *testing.T) {
 				t.Errorf("%s: class %s has %d rows, want %d", f.name, class, n, f.rowsOfAClass)
 			}
 		}
-		if smaller := min(halves[0], halves[1]); smaller*100 < len(rows)*45 {
+		if smaller := min(halves[0], halves[1]); smaller*100 < len(rows)*40 {
 			t.Errorf("%s: %d rows to work with and %d to score are no halves", f.name, halves[0], halves[1])
 		}
 	}

@@ -24,8 +24,12 @@ aimed contains concat(" ", array.concat(variables_of(c), c.argv)) if {
 	class_of(c) in {"build", "project", "remote"}
 	some word in array.concat(variables_of(c), array.slice(c.argv, 1, count(c.argv)))
 	regex.match(stage_names, lower(word))
+	not regex.match(statement, word)
 	about_data(c)
 }
+
+# A column of a table is no stage ("n_live_tup"); what statements do is judged in sql/sql.rego.
+statement := `(?i)^\s*(select|with|explain|show|insert|update|delete)\s`
 
 # METADATA
 # title: Commands that use the profile, the context or the project of production

@@ -24,6 +24,8 @@ test_migrations_of_production_are_asked_about if {
 		holdgate.decision.rule == "production.target" with input as with_variables(line)
 	}
 	holdgate.decision.rule == "production.target" with input as shell([["make", "migrate", "ENV=prod"]])
+	reads := shell([["docker", "compose", "exec", "db", "psql", "-d", "shop", "-c", "select n_live_tup from pg_stat_user_tables"]])
+	not holdgate.decision.rule == "production.target" with input as reads
 	every line in ["NODE_ENV=production npm run build", "RAILS_ENV=test rails db:migrate", "RAILS_ENV=production rails db:migrate:status"] {
 		holdgate.decision.action == "allow" with input as with_variables(line)
 	}

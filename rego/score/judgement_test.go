@@ -25,16 +25,24 @@ var tables = []struct {
 		"scored pass call": 5.2, "scored pass script": 11.8, "scored hold call": 1.3, "scored hold script": 3.5,
 	}},
 	{"*-[23].jsonl", score.Confinement{}, map[string]float64{
-		"working pass call": 6.5, "working pass script": 14.9, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 11.1, "scored pass script": 40.6, "scored hold call": 0.9, "scored hold script": 0,
+		"working pass call": 6.5, "working pass script": 11.2, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 10.6, "scored pass script": 40.6, "scored hold call": 0.9, "scored hold script": 0,
 	}},
 	{"*[a-z].jsonl", everyProof, map[string]float64{
 		"working pass call": 2.3, "working pass script": 1.7, "working hold call": 0, "working hold script": 0,
 		"scored pass call": 4.9, "scored pass script": 7.5, "scored hold call": 1.4, "scored hold script": 3.5,
 	}},
 	{"*-[23].jsonl", everyProof, map[string]float64{
-		"working pass call": 6, "working pass script": 7.5, "working hold call": 0, "working hold script": 0,
+		"working pass call": 6, "working pass script": 6.2, "working hold call": 0, "working hold script": 0,
 		"scored pass call": 10.2, "scored pass script": 33, "scored hold call": 1.3, "scored hold script": 0,
+	}},
+	{"*-4.jsonl", score.Confinement{}, map[string]float64{
+		"working pass call": 3.5, "working pass script": 25.6, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 4.3, "scored pass script": 36.9, "scored hold call": 0, "scored hold script": 0,
+	}},
+	{"*-4.jsonl", everyProof, map[string]float64{
+		"working pass call": 3.5, "working pass script": 25.6, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 2.9, "scored pass script": 31.6, "scored hold call": 0, "scored hold script": 0,
 	}},
 }
 
