@@ -135,6 +135,12 @@ func (w *work) deleted(e *holdgate.Effect, names []string, list []holdgate.Path)
 	}
 	if found := w.search(); found != "" && len(names) == 1 && !w.removes(list[0]) {
 		e.Says = "Deletes files in " + names[0] + " and below: " + found
+		if root, what, named := strings.Cut(names[0], "/**/"); named {
+			if root == "." {
+				root = "the session's folder"
+			}
+			e.Says = "Deletes " + what + " in " + root + " and below: " + found
+		}
 	}
 	if len(list) == 1 && slices.ContainsFunc(w.commands, func(c command) bool { return c.clears() && slices.Contains(c.Argv, list[0].Path) }) {
 		e.Says = "Deletes what is in " + names[0] + " and not where it is copied from"

@@ -239,7 +239,7 @@ func use(s *shell.Shell, in shell.Invocation, f shell.Field, access string) {
 		s.Reaching(to, func() {
 			for _, r := range in.Roots {
 				at := shell.Field{Text: r}
-				if f.Text == "{}" {
+				if f.Text == "{}" && access == collect.AccessDelete {
 					at = below(s, at, in.Named)
 				}
 				s.Touch(at, access)
