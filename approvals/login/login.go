@@ -32,7 +32,7 @@ import (
 
 const (
 	begunLasts = 10 * time.Minute
-	maxPath    = 2000 // bytes: longer ones do not fit a cookie
+	maxPath    = 2000 // bytes, as JSON: longer ones do not fit a cookie
 	maxGroups  = 1000
 	timeout    = 10 * time.Second // of one question to the provider
 	// invalidGrant is the one error of a provider by which a sign-in is over (RFC 6749,
@@ -63,7 +63,7 @@ type Config struct {
 type Provider struct {
 	c Config
 
-	finding sync.Mutex     // held while the provider is asked for found
+	finding chan struct{}  // full while the provider is asked for found
 	found   *oidc.Provider // once it was reached
 
 	sealed cipher.AEAD // what browsers keep: only this process reads it
@@ -84,15 +84,19 @@ func New(c Config) *Provider {
 	var key [32]byte
 	_, _ = rand.Read(key[:])          // never fails: see its documentation
 	block, _ := aes.NewCipher(key[:]) // fails for other lengths alone
-	p := &Provider{c: c}
+	p := &Provider{c: c, finding: make(chan struct{}, 1)}
 	p.sealed, _ = cipher.NewGCMWithRandomNonce(block) // fails for other ciphers alone
 	return p
 }
 
 // discover asks the provider what it can do, once.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
-	p.finding.Lock()
-	defer p.finding.Unlock()
+	select {
+	case p.finding <- struct{}{}:
+		defer func() { <-p.finding }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if p.found != nil {
 		return p.found, nil
 	}
@@ -128,7 +132,7 @@ func (p *Provider) Begin(ctx context.Context, path string) (to, kept string, err
 	if err != nil {
 		return "", "", err
 	}
-	if len(path) > maxPath {
+	if quoted, _ := json.Marshal(path); len(quoted) > maxPath {
 		path = "/"
 	}
 	b := begun{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Path: path, Until: time.Now().Add(begunLasts)}

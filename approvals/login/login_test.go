@@ -200,6 +200,9 @@ func TestASignInIsFinishedWhereItWasBegun(t *testing.T) {
 	if _, path, err := here.Finish(t.Context(), answer, kept); err != nil || path != "/people" {
 		t.Errorf("%q, %v", path, err)
 	}
+	if _, quoted, err := here.Begin(t.Context(), "/"+strings.Repeat("&", 1999)); err != nil || len(quoted) > 3500 {
+		t.Errorf("the browser is to keep %d bytes, %v", len(quoted), err)
+	}
 	if _, long, err := here.Begin(t.Context(), "/"+strings.Repeat("a", 1<<20)); err != nil || len(long) > 3500 {
 		t.Errorf("a cookie of %d bytes, %v", len(long), err)
 	}

@@ -125,7 +125,7 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: S
 priorityClassName: high
 `
 
-const onPostgres = "{postgres: {secretName: shared, takeOver: 5s}, replicas: 2}"
+const onPostgres = "{postgres: {secretName: shared, takeOver: 30s}, replicas: 2}"
 
 // A workload is what starts the chart's pods.
 type workload struct {

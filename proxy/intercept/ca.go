@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -16,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -43,7 +45,12 @@ func OpenCAFor(dir, name string, hosts []string) (*tls.Certificate, error) {
 	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots}); err == nil {
 		return ca, nil
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, name+".key")), os.Remove(filepath.Join(dir, name+".pem"))); err != nil {
+	certFile := filepath.Join(dir, name+".pem")
+	b, err := makeCA(filepath.Join(dir, name+".key"), hosts)
+	if err != nil {
+		return nil, fmt.Errorf("making a CA for other names: %w", err)
+	}
+	if err := whole(certFile, 0o644, b, os.Rename); err != nil {
 		return nil, fmt.Errorf("making a CA for other names: %w", err)
 	}
 	return openCA(dir, name, hosts)
@@ -89,6 +96,14 @@ func once(file string, mode fs.FileMode, content func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
+	if err := whole(file, mode, b, os.Link); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// whole writes a file beside its name, and has it named when it is on the disk.
+func whole(file string, mode fs.FileMode, b []byte, named func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err
@@ -98,10 +113,7 @@ func once(file string, mode fs.FileMode, content func() ([]byte, error)) error {
 	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), file); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
+	return named(f.Name(), file)
 }
 
 func makeKey() ([]byte, error) {
@@ -116,7 +128,9 @@ func makeKey() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// makeCA makes the certificate of the key in the file.
+// makeCA makes a certificate of the key in the file. All that are made of one key for the
+// same hosts have one subject, so that whoever trusts one of them trusts what another has
+// signed.
 func makeCA(keyFile string, hosts []string) ([]byte, error) {
 	key, err := readKey(keyFile)
 	if err != nil {
@@ -126,10 +140,15 @@ func makeCA(keyFile string, hosts []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	subject := fmt.Sprintf("%x", sha256.Sum256(append(public, strings.Join(hosts, " ")...)))[:8]
 	now := time.Now()
 	tmpl := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "Holdgate CA " + serial.Text(16)[:8], Organization: []string{"Holdgate"}},
+		Subject:               pkix.Name{CommonName: "Holdgate CA " + subject, Organization: []string{"Holdgate"}},
 		NotBefore:             now.Add(-time.Hour),
 		NotAfter:              now.AddDate(10, 0, 0),
 		IsCA:                  true,
@@ -137,7 +156,7 @@ func makeCA(keyFile string, hosts []string) ([]byte, error) {
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	constrain(tmpl, hosts)
+	constrain(tmpl, subject, hosts)
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
 		return nil, err
@@ -167,11 +186,11 @@ func readKey(file string) (crypto.Signer, error) {
 
 // constrain lets a CA sign certificates of servers at the hosts alone; where there are
 // none, any.
-func constrain(tmpl *x509.Certificate, hosts []string) {
+func constrain(tmpl *x509.Certificate, subject string, hosts []string) {
 	if len(hosts) == 0 {
 		return
 	}
-	tmpl.Subject.CommonName = "Holdgate's page " + tmpl.SerialNumber.Text(16)[:8]
+	tmpl.Subject.CommonName = "Holdgate's page " + subject
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	tmpl.PermittedDNSDomainsCritical = true
 	for _, host := range hosts {

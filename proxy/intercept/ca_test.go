@@ -166,3 +166,29 @@ func TestACAForSomeNames(t *testing.T) {
 		}
 	}
 }
+
+// Sidecars that start together for new names: none fails, and what each signs is trusted by
+// whoever trusts the certificate that lies in the folder.
+func TestACAForOtherNamesAtOnce(t *testing.T) {
+	dir, hosts := t.TempDir(), []string{"new.lan"}
+	_, err := OpenCAFor(dir, "page-ca", []string{"old.lan"})
+	must(t, err)
+	cas, errs := make([]*tls.Certificate, 8), make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range cas {
+		wg.Go(func() { cas[i], errs[i] = OpenCAFor(dir, "page-ca", hosts) })
+	}
+	wg.Wait()
+	must(t, errors.Join(errs...))
+	kept, err := OpenCAFor(dir, "page-ca", hosts)
+	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(kept.Leaf)
+	for i, ca := range cas {
+		leaf, err := SignLeaf(ca, time.Now(), hosts...)
+		must(t, err)
+		if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: hosts[0]}); err != nil {
+			t.Errorf("start %d: %v", i, err)
+		}
+	}
+}

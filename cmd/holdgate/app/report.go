@@ -56,6 +56,8 @@ func (a *App) brings(label, value string) bool {
 	switch label {
 	case "rule":
 		return a.engine.Loaded().Path == "" && a.engine.Loaded().Name == "" || rego.Ships(value)
+	case "revision":
+		return hexDigest.MatchString(value)
 	case "channel":
 		return slices.Contains(plugins.Names(), value)
 	}

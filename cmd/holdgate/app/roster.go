@@ -98,7 +98,9 @@ func (c *configs) PutPerson(ctx context.Context, by, name string, p api.PersonPu
 			return nil, "", &api.RosterError{Text: name + " was removed by " + was.By + ": restore them first"}
 		}
 		for _, a := range e.Accounts {
-			if i := slices.IndexFunc(n.roster, func(o roster.Entry) bool { return o.Removed && slices.Contains(o.Accounts, a) }); i >= 0 {
+			if i := slices.IndexFunc(n.roster, func(o roster.Entry) bool {
+				return o.Removed && (slices.Contains(o.Accounts, a) || inFile(n.c.People, o.Name, a))
+			}); i >= 0 {
 				return nil, "", &api.RosterError{Text: a + " is of " + n.roster[i].Name + ", who was removed: restore them first"}
 			}
 			channel, _, _ := strings.Cut(a, ":")
@@ -121,6 +123,13 @@ func (c *configs) PutPerson(ctx context.Context, by, name string, p api.PersonPu
 		}
 		return &e, fmt.Sprintf(note, by, name), nil
 	})
+}
+
+// inFile reports whether the configuration's file gives a person the account.
+func inFile(people map[config.PersonName]config.Person, name, account string) bool {
+	channel, user, _ := strings.Cut(account, ":")
+	p, ok := people[config.PersonName(name)]
+	return ok && p.Channels[channel] == user && user != ""
 }
 
 // entryOf reads what is put.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -121,9 +123,9 @@ func Texts(c Config) (list []string) {
 }
 
 // Names are the names that users gave: the keys of a configuration's maps that Holdgate
-// does not bring, and who holds its token.
+// does not bring, who holds its token, and the hosts of its addresses.
 func Names(c Config) []string {
-	names := []string{c.Approver}
+	names := append(hostsOf(Texts(c)), c.Approver)
 	plain := reflect.ValueOf(Default("", ""))
 	for i := range plain.NumField() {
 		v := reflect.ValueOf(c).Field(i)
@@ -137,6 +139,20 @@ func Names(c Config) []string {
 		}
 	}
 	return names
+}
+
+// hostsOf are the hosts that texts name by URL or address, but for this machine.
+func hostsOf(texts []string) (hosts []string) {
+	for _, text := range texts {
+		host, _, err := net.SplitHostPort(text)
+		if u, bad := url.Parse(text); bad == nil && u.Host != "" {
+			host, err = u.Hostname(), nil
+		}
+		if err == nil && host != "" && host != "localhost" {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // outlineMap numbers the names that users gave.

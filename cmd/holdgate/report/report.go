@@ -52,7 +52,7 @@ var (
 )
 
 // named are labels of metrics whose values need not be Holdgate's own words.
-var named = []string{"channel", "rule", "upstream"}
+var named = []string{"channel", "revision", "rule", "upstream"}
 
 // Metrics adds metrics in Prometheus's text. Of the labels that users can name, those show
 // of which own says that Holdgate brings them.
