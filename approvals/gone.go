@@ -23,7 +23,7 @@ func goneOf(d holdgate.Decision) string {
 	if f == nil || len(d.Redact) > 0 || len(f.ParseErrors) > 0 {
 		return ""
 	}
-	total := 0
+	var paths []string
 	for _, p := range f.Paths {
 		if p.Access != "delete" {
 			continue
@@ -31,7 +31,16 @@ func goneOf(d holdgate.Decision) string {
 		if !p.Inside || !filepath.IsAbs(p.Clean) || strings.ContainsAny(p.Clean, "*?[{$`") || !removed(f, p) {
 			return ""
 		}
-		total += files(p.Clean, f.Impact.Recursive, maxGone-total)
+		paths = append(paths, p.Clean+"/")
+	}
+	slices.Sort(paths) // a folder is before what lies below it
+	total, last := 0, ""
+	for _, p := range paths {
+		if p == last || f.Impact.Recursive && last != "" && strings.HasPrefix(p, last) {
+			continue // it is counted
+		}
+		last = p
+		total += files(strings.TrimSuffix(p, "/"), f.Impact.Recursive, maxGone-total)
 		if total >= maxGone {
 			return fmt.Sprintf("%d files or more", maxGone)
 		}

@@ -24,11 +24,15 @@ func TestWhatIsDeletedIsCounted(t *testing.T) {
 	if err := os.Symlink("/", filepath.Join(dir, "gen", "root")); err != nil {
 		t.Fatal(err)
 	}
-	rm := func(path string) *holdgate.Facts {
-		return &holdgate.Facts{
-			Dir: dir, Impact: holdgate.Impact{Recursive: true}, Commands: []holdgate.Command{{Program: "rm", Argv: []string{"rm", "-rf", path}}},
-			Paths: []holdgate.Path{{Path: path, Clean: filepath.Join(dir, path), Access: "delete", Inside: true}},
+	rm := func(paths ...string) *holdgate.Facts {
+		f := &holdgate.Facts{
+			Dir: dir, Impact: holdgate.Impact{Recursive: true},
+			Commands: []holdgate.Command{{Program: "rm", Argv: append([]string{"rm", "-rf"}, paths...)}},
 		}
+		for _, path := range paths {
+			f.Paths = append(f.Paths, holdgate.Path{Path: path, Clean: filepath.Join(dir, path), Access: "delete", Inside: true})
+		}
+		return f
 	}
 	find := rm("gen")
 	find.Commands = []holdgate.Command{{Program: "find", Argv: []string{"find", "gen", "-name", "*.o", "-delete"}}}
@@ -42,6 +46,8 @@ func TestWhatIsDeletedIsCounted(t *testing.T) {
 	}{
 		"a folder":               {holdgate.Decision{Facts: rm("gen")}, "13 files"},
 		"a part of it":           {holdgate.Decision{Facts: rm("gen/1")}, "4 files"},
+		"a folder and parts":     {holdgate.Decision{Facts: rm("gen/1", "gen", "gen/1/1", "gen")}, "13 files"},
+		"a folder, like another": {holdgate.Decision{Facts: rm("gen/1", "gen/1/1", "gen/10", "gen/2")}, "8 files"},
 		"one file":               {holdgate.Decision{Facts: rm("gen/1/1")}, ""},
 		"a link to elsewhere":    {holdgate.Decision{Facts: rm("gen/root")}, ""},
 		"nothing there":          {holdgate.Decision{Facts: rm("nothing")}, ""},
