@@ -27,7 +27,7 @@ const (
 	opMeta   op = "meta"  // mode or times of Path, or what Path holds, are to change
 	opDid    op = "did"   // the create of number Of made ID
 	opVoid   op = "void"  // the kernel refused number Of
-	opBack   op = "back"  // number Of is to be taken back by the undoing To
+	opBack   op = "back"  // number Of is to be taken back by the undoing To; ID: somebody changed that
 	opNew    op = "new"   // the file or folder ID was made again, and is Over now
 	opStay   op = "stay"  // number Of was not, or is there again; without Of: all were that were to be
 )

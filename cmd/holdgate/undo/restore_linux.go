@@ -46,11 +46,25 @@ func (u *undoing) one(r record) error {
 
 // since reports whether somebody changed a file after the run.
 func (u *undoing) since(r record, st status) bool {
+	if u.theirs[st.id] {
+		return true
+	}
 	if u.touched[st.id] || u.half == r.N {
 		return false
 	}
 	ended := max(u.ended, u.undone[st.id])
 	return st.was.Mtime >= ended || st.ctime >= ended
+}
+
+// meet notes whether somebody changed a file that has, or is about to get, its name back.
+// The journal keeps that: from then on the file's times tell nothing.
+func (u *undoing) meet(r record, st status) error {
+	if st.kind() != unix.S_IFREG || u.theirs[st.id] || !u.since(r, st) {
+		return nil
+	}
+	u.theirs[st.id] = true
+	_, err := u.journal.add(record{Op: opBack, Of: r.N, To: []byte(u.report.ID), ID: st.id})
+	return err
 }
 
 // removed takes back that something was made.
@@ -77,7 +91,7 @@ func (u *undoing) removed(r record, p place, st status, exists bool) error {
 // restored takes back that a file was removed.
 func (u *undoing) restored(r record, p place, st status, exists bool) error {
 	if exists && st.id == r.ID {
-		return nil // it is back already, or has never gone
+		return u.meet(r, st) // it is back already, or has never gone
 	}
 	if exists {
 		return isThere
@@ -207,7 +221,9 @@ func (u *undoing) moved(r record, p place, st status, exists bool) error {
 	}
 	switch {
 	case exists && st.id == r.ID && (!there || now.id != r.ID):
-		// It is back already, or was never moved.
+		if err := u.meet(r, st); err != nil { // it is back already, or was never moved
+			return err
+		}
 	case r.Swap:
 		return u.swapped(r, p, to, exists, there, st, now)
 	case there && now.id == r.ID && exists:
@@ -232,6 +248,16 @@ func (u *undoing) moved(r record, p place, st status, exists bool) error {
 // removed later is not there any longer.
 func (u *undoing) swapped(r record, p, to place, exists, there bool, st, now status) error {
 	here, other := exists && st.id == r.Over, there && now.id == r.ID
+	var err error
+	if here {
+		err = u.meet(r, st)
+	}
+	if other {
+		err = errors.Join(err, u.meet(r, now))
+	}
+	if err != nil {
+		return err
+	}
 	u.touched[r.Over] = true
 	switch {
 	case here && other:

@@ -48,7 +48,11 @@ func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
 	}
 	defer func() { err = errors.Join(err, run.Finish()) }()
 	run.tree.folded = true
-	u := &undoing{store: s, of: of, tree: run.tree, journal: old, ended: ended, touched: map[identity]bool{}, dropped: map[identity]bool{}, begun: map[int64]bool{}, anew: map[identity]identity{}, undone: map[identity]int64{}, kept: map[identity]elsewhere{}, reversed: map[int64]bool{}}
+	u := &undoing{
+		store: s, of: of, tree: run.tree, journal: old, ended: ended, begun: map[int64]bool{}, undone: map[identity]int64{},
+		anew: map[identity]identity{}, kept: map[identity]elsewhere{}, touched: map[identity]bool{},
+		theirs: map[identity]bool{}, dropped: map[identity]bool{}, reversed: map[int64]bool{},
+	}
 	u.report.ID = run.ID
 	if u.objects, err = unix.Open(filepath.Join(dir, fileObjects), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return u.report, err
@@ -67,7 +71,7 @@ func (s *Store) Undo(id string, of Selection) (_ Report, err error) {
 		return u.report, err
 	}
 	these := u.reversed
-	if of.All() {
+	if of.All() && len(u.report.Conflicts) == 0 {
 		these = nil
 	}
 	if err := s.again(forebears, id, these); err != nil {
@@ -135,6 +139,7 @@ type undoing struct {
 	anew     map[identity]identity  // what was made again
 	kept     map[identity]elsewhere // by an undoing of an undoing
 	touched  map[identity]bool      // by this undoing, which changes their ctime
+	theirs   map[identity]bool      // somebody changed it after the run
 	dropped  map[identity]bool      // made by the run, and removed by it
 	reversed map[int64]bool
 	report   Report
@@ -171,6 +176,9 @@ func (u *undoing) all(all []record) error {
 		case opBack:
 			u.half = r.Of
 			u.begun[r.Of] = true
+			if r.ID != (identity{}) {
+				u.theirs[r.ID] = true
+			}
 		case opNew:
 			u.anew[r.ID] = r.Over
 		case opStay:
@@ -188,9 +196,6 @@ func (u *undoing) all(all []record) error {
 		}
 		if r.Op == opRename && !r.Swap && !r.Kept && r.Was == nil && r.Over != (identity{}) {
 			u.dropped[r.Over] = true // it made that, too
-		}
-		if u.begun[r.N] {
-			u.touched[u.known(r.ID)], u.touched[u.known(r.Over)] = true, true
 		}
 	}
 	delete(u.begun, u.half)
@@ -279,7 +284,7 @@ func (u *undoing) next(r step) (back bool, err error) {
 	}
 	u.touched[r.ID] = true
 	u.report.Reversed++
-	u.reversed[r.N] = true
+	u.reversed[r.N] = !r.follows() // times are of many changes
 	return true, nil
 }
 

@@ -93,16 +93,29 @@ func takenBack(all []record) map[int64]bool {
 	return back
 }
 
-// remaining are the records that were not taken back. That something was removed is
-// nothing any more once its making was taken back.
+// remaining are the records that were not taken back. What was done to a file is nothing
+// any more once its making was taken back, nor is a write once an earlier one was.
 func remaining(list []record, back map[int64]bool) []record {
-	unmade := map[identity]bool{}
+	unmade, rewritten := map[identity]bool{}, map[identity]int64{}
 	for _, r := range list {
-		if r.Op == opCreate && !r.Link && back[r.N] {
+		switch {
+		case !back[r.N]:
+		case r.Op == opCreate && !r.Link:
 			unmade[r.ID] = true
+		case r.Op == opWrite && rewritten[r.ID] == 0:
+			rewritten[r.ID] = r.N
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(r record) bool { return back[r.N] || r.Op == opDrop && unmade[r.ID] })
+	return slices.DeleteFunc(slices.Clone(list), func(r record) bool {
+		switch r.Op {
+		case opWrite:
+			first := rewritten[r.ID]
+			return back[r.N] || unmade[r.ID] || first > 0 && first < r.N
+		case opDrop, opUnlink:
+			return back[r.N] || unmade[r.ID]
+		}
+		return back[r.N]
+	})
 }
 
 // folded leaves out of records what is there only so that calls can be told apart:
