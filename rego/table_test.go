@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -128,9 +127,6 @@ func decisionLine(d holdgate.Decision) string {
 	return fmt.Sprintf("%v %s", d.Action, d.Rule)
 }
 
-// madeAgain are names of what the tools of a project make again.
-var madeAgain = regexp.MustCompile(`/(dist|target|coverage|node_modules|__pycache__|\.next|\.pytest_cache|[^/]*\.(pyc|egg-info))$`)
-
 // destroys reports whether the facts show a deletion, or could not be worked
 // out.
 func destroys(t *testing.T, text string) bool {
@@ -139,7 +135,7 @@ func destroys(t *testing.T, text string) bool {
 	in.Call = bashCall(text)
 	f := patientFacts(t, in)
 	for _, p := range f.Paths {
-		if p.Access == "delete" && !p.Fresh && !(p.Inside && madeAgain.MatchString(p.Clean)) {
+		if p.Access == "delete" && !p.Fresh {
 			return true
 		}
 	}

@@ -86,8 +86,6 @@ command_class(c) := "self" if {
 	runs_own_image(c)
 } else := "remote" if {
 	only_asks(c)
-} else := bound("build", c) if {
-	only_restores(c)
 } else := bound(class_of(c), c)
 
 # METADATA

@@ -25,6 +25,18 @@ runs_own_image(c) if {
 	some build in input.facts.commands
 	builds_image(build, c.program, c.argv[at])
 	stays_below
+	not changes_files
+}
+
+changes_files if {
+	some p in input.facts.paths
+	p.access != "read"
+	not startswith(p.clean, "/tmp/")
+}
+
+changes_files if {
+	some c in input.facts.commands
+	c.program in {"ln", "git", "patch", "tar", "unzip", "rsync", "curl", "wget"}
 }
 
 image_at(argv) := min({i |

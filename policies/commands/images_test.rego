@@ -75,3 +75,11 @@ test_an_image_of_elsewhere_is_asked_about if {
 	host := json.patch(shell([built, run]), [{"op": "add", "path": "/facts/commands/1/env", "value": [{"name": "DOCKER_HOST", "value": "tcp://evil", "unresolved": false}]}])
 	holdgate.decision.action == "hold" with input as host
 }
+
+test_an_image_of_files_that_the_call_changes_is_asked_about if {
+	built := shell([["docker", "build", "-t", "a", "."], ["docker", "run", "--rm", "a"]])
+	holdgate.decision.action == "allow" with input as built
+	holdgate.decision.action == "allow" with input as json.patch(built, [{"op": "add", "path": "/facts/paths", "value": [{"clean": "/tmp/a", "access": "write"}]}])
+	holdgate.decision.rule == "shell.system" with input as json.patch(built, [{"op": "add", "path": "/facts/paths", "value": [{"clean": "/w/Dockerfile", "access": "write", "inside": true}]}])
+	holdgate.decision.rule == "shell.system" with input as shell([["git", "status"], ["docker", "build", "-t", "a", "."], ["docker", "run", "--rm", "a"]])
+}

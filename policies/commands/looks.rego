@@ -59,51 +59,6 @@ only_looks(c) if {
 }
 
 # METADATA
-# title: Installing what the project's lock file says, by its sums
-# description: |
-#   In a folder of the project, where the call itself writes neither the lock file nor what
-#   names a registry. Other options, and variables, leave the command to its class.
-# custom:
-#   risk: medium
-only_restores(c) if {
-	words := array.slice(c.argv, 1, count(c.argv))
-	some form in locked[c.program]
-	every word in form {
-		word in words
-	}
-	every word in words {
-		fits_locked(word, form)
-	}
-	not relocked
-}
-
-locked := {
-	"npm": {["ci"]},
-	"pnpm": {["install", "--frozen-lockfile"], ["i", "--frozen-lockfile"]},
-	"yarn": {["install", "--frozen-lockfile"], ["install", "--immutable"], ["--frozen-lockfile"], ["--immutable"]},
-	"bun": {["install", "--frozen-lockfile"]},
-	"go": {["mod", "download"]},
-	"cargo": {["fetch"], ["fetch", "--locked"]},
-}
-
-fits_locked(word, form) if word in form
-
-fits_locked(word, _) if {
-	word in {
-		"-s", "-q", "-x", "--silent", "--quiet", "--prefer-offline", "--offline", "--no-audit", "--no-fund", "--no-progress",
-		"--ignore-scripts", "--omit=dev", "--prod", "--dev",
-	}
-}
-
-fits_locked(word, _) if regex.match(`^--(loglevel|reporter|progress)=[a-z-]+$`, word)
-
-relocked if {
-	some p in input.facts.paths
-	p.access != "read"
-	regex.match(`(?i)(^|/)([\w.-]*lock[\w.-]*|go\.(mod|sum|work)|cargo\.toml|package\.json|\.npmrc|\.pnpmrc|\.yarnrc(\.yml)?|bunfig\.toml|config\.toml|pnpm-workspace\.yaml|\.pnpmfile\.cjs|[^/]*\*[^/]*)$`, p.clean)
-}
-
-# METADATA
 # title: Questions to name servers, about names that carry nothing else
 # description: |
 #   A name of short words in small letters. Digits, capitals and long words are how

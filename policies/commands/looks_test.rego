@@ -32,28 +32,6 @@ test_what_is_sent_to_a_server_here_may_stand_in_a_file if {
 	}
 }
 
-test_what_a_lock_file_says_is_installed_unasked if {
-	every argv in [
-		["npm", "ci"], ["npm", "ci", "--no-audit", "--loglevel=error"], ["pnpm", "install", "--frozen-lockfile", "--prefer-offline"],
-		["yarn", "--immutable"], ["bun", "install", "--frozen-lockfile"], ["go", "mod", "download", "-x"], ["cargo", "fetch", "--locked"],
-	] {
-		holdgate.decision.action == "allow" with input as shell([argv])
-	}
-	every argv in [
-		["npm", "install"], ["npm", "ci", "left-pad"], ["npm", "ci", "--registry=https://example.com"], ["npm", "ci", "--prefix", "/tmp/x"],
-		["pnpm", "install"], ["pnpm", "install", "--frozen-lockfile", "-C", "../x"], ["yarn", "add", "--immutable", "x"], ["go", "get", "x"], ["cargo", "fetch", "--manifest-path", "/tmp/x"],
-		["npm", "ci", "--userconfig", "x"], ["npm", "ci", "--loglevel=../x"],
-	] {
-		holdgate.decision.rule == "packages.install" with input as shell([argv])
-	}
-	every name in ["package-lock.json", "pnpm-lock.yaml", "package.json", ".npmrc", "*", "web/bunfig.toml", "go.sum", ".yarnrc.yml"] {
-		call := json.patch(shell([["npm", "ci"]]), [{"op": "add", "path": "/facts/paths", "value": [{"clean": concat("/", ["/w", name]), "access": "write", "inside": true}]}])
-		holdgate.decision.action == "hold" with input as call
-	}
-	call := json.patch(shell([["npm", "ci"]]), [{"op": "add", "path": "/facts/commands/0/unbound", "value": ["/tmp/x/package.json"]}])
-	holdgate.decision.rule == "shell.unbound" with input as call
-}
-
 # What one command says to a database says nothing of what another one does.
 test_each_command_that_talks_to_a_database_is_asked_about_where_nothing_tells_what if {
 	said := [{"op": "add", "path": "/facts/sql", "value": [{"verb": "select", "where": false}]}, {"op": "add", "path": "/facts/commands/0/sql", "value": true}]

@@ -84,8 +84,6 @@ path_kind(p) := "self" if {
 	not startswith(p.clean, "/tmp/")
 } else := "pass" if {
 	p.fresh
-} else := "pass" if {
-	made_again(p)
 } else := "delete" if {
 	p.access == "delete"
 } else := "pass" if {
@@ -93,20 +91,6 @@ path_kind(p) := "self" if {
 } else := "pass" if {
 	writable(p)
 } else := "outside"
-
-# METADATA
-# title: Whether what is deleted is made again by the project's tools
-# description: |
-#   The folder or file itself, by its name: what lies in it could lie behind a link.
-# custom:
-#   risk: low
-made_again(p) if {
-	p.access == "delete"
-	p.inside
-	segments := split(p.clean, "/")
-	some pattern, true in data.settings.files.made_again
-	glob.match(pattern, null, segments[count(segments) - 1])
-}
 
 writable(p) if data.settings.files.writable[p.clean]
 

@@ -79,18 +79,6 @@ test_each_command_that_deletes_is_asked_about_where_nothing_tells_what if {
 	decision.rule == "files.delete"
 }
 
-test_what_the_tools_of_the_project_make_again_is_deleted_unasked if {
-	every clean in ["/w/dist", "/w/web/node_modules", "/w/services/**/__pycache__", "/w/a/b.pyc", "/w/*.egg-info", "/w/web/node_modules/.vite"] {
-		holdgate.decision.action == "allow" with input as touching({"clean": clean, "access": "delete", "inside": true})
-	}
-	every clean in ["/w/dist/*", "/w/dist/a.js", "/w/*dist", "/w/d*", "/w/build/keep", "/w/node_modules/..", "/w", "/w/src", "/w/**/*"] {
-		holdgate.decision.rule == "files.delete" with input as touching({"clean": clean, "access": "delete", "inside": true})
-	}
-	holdgate.decision.rule == "files.delete" with input as touching({"clean": "/home/ann/dist", "access": "delete", "inside": false})
-	holdgate.decision.rule == "production.config" with input as touching({"clean": "/w/prod/dist", "access": "delete", "inside": true})
-	holdgate.decision.rule == "files.delete" with input as touching({"clean": "/w/dist", "access": "delete", "inside": true}) with data.settings.files.made_again as {"dist": false}
-}
-
 test_the_state_folder_is_refused_but_for_the_public_certificate if {
 	every name in ["", "/", "/db/000001.sst", "/secret.key", "/ca.key", "/cache", "/ca"] {
 		clean := concat("", ["/home/u/.local/state/holdgate", name])

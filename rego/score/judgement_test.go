@@ -37,12 +37,12 @@ var tables = []struct {
 		"scored pass call": 10.2, "scored pass script": 33, "scored hold call": 1.3, "scored hold script": 0,
 	}},
 	{"*-4.jsonl", score.Confinement{}, map[string]float64{
-		"working pass call": 3.5, "working pass script": 25.6, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 4.3, "scored pass script": 36.9, "scored hold call": 0, "scored hold script": 0,
+		"working pass call": 5.8, "working pass script": 30.3, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 7.1, "scored pass script": 36.9, "scored hold call": 0, "scored hold script": 0,
 	}},
 	{"*-4.jsonl", everyProof, map[string]float64{
-		"working pass call": 3.5, "working pass script": 25.6, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 2.9, "scored pass script": 31.6, "scored hold call": 0, "scored hold script": 0,
+		"working pass call": 5.8, "working pass script": 28, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 5.7, "scored pass script": 31.6, "scored hold call": 0, "scored hold script": 0,
 	}},
 }
 

@@ -14,11 +14,11 @@ import (
 // sqlShell is psql, mysql, sqlite3 and their like: statements come in options,
 // operands, files and on standard input.
 func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
-	valued, long := "cdfhpUvoPFRT", "command dbname file host port username set variable output"
+	valued, long := "cdfhpUvoPFRTL", "command dbname file host port username set variable output log-file"
 	name := in.Name()
 	switch name {
 	case "mysql", "mariadb":
-		valued, long = "ehPuDS", "execute host port user database socket init-command"
+		valued, long = "ehPuDS", "execute host port user database socket init-command tee"
 	case "sqlite3", "sqlite", "duckdb":
 		valued, long = "c", "cmd init"
 	case "sqlcmd":
@@ -67,6 +67,10 @@ func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 			defer scratchDatabase(s, in, from)
 		}
 	}
+	sqlOutput(s, in, o)
+	if shortened(words, long) {
+		c.Unbound = append(c.Unbound, "an option that is not read here")
+	}
 	sqlGiven(s, given, c)
 	for _, f := range append(o.Values("f", "file"), o.Values("i", "")...) {
 		if text, ok := s.Content(f); ok && name == "psql" {
@@ -80,6 +84,40 @@ func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		}
 	}
 	sqlInput(s, given, o, c)
+}
+
+// sqlOutput is where an SQL shell writes what it prints, and psql what it does: a file, or
+// a command that reads it.
+func sqlOutput(s *shell.Shell, in shell.Invocation, o shell.Options) {
+	var files []shell.Field
+	switch in.Name() {
+	case "psql":
+		files = append(o.Values("oL", "output"), o.Values("", "log-file")...)
+	case "mysql", "mariadb":
+		files = o.Values("", "tee")
+	case "sqlcmd":
+		files = o.Values("o", "")
+	}
+	for _, f := range files {
+		if command, piped := strings.CutPrefix(f.Text, "|"); piped {
+			s.CodeText(shell.Field{Text: command, Dynamic: f.Dynamic}, in.Under("psql -o"))
+			continue
+		}
+		s.Touch(f, collect.AccessWrite)
+	}
+}
+
+// plainLong are long options of SQL shells that change neither what is said nor where
+// from: any other may be a shorter spelling of one that does.
+const plainLong = "no-psqlrc no-align tuples-only quiet echo-all echo-errors echo-queries echo-hidden csv html expanded no-password password list single-transaction single-line single-step field-separator record-separator pset no-readline version help batch silent skip-column-names table vertical raw ssl-mode protocol column-names comments compress default-character-set safe-updates connect-timeout show-warnings xml json line box markdown column header noheader bail readonly format multiquery time progress secure insecure"
+
+// shortened reports whether the words have long options that nobody knows here: programs
+// take a beginning of an option for the whole.
+func shortened(words []shell.Field, long string) bool {
+	return slices.ContainsFunc(words, func(f shell.Field) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Text, "--"), "=")
+		return strings.HasPrefix(f.Text, "--") && name != "" && !strings.ContainsAny(name, " \n") && !wordlist.Has(plainLong, name) && !wordlist.Has(long, name)
+	})
 }
 
 // sqliteOperands are the database's file and the statements after it.
