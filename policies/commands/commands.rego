@@ -167,6 +167,16 @@ runs_elsewhere(c) if {
 	not file in object.get(c, "project", [])
 }
 
+# Its steps run when the image is built.
+runs_elsewhere(c) if {
+	c.program in {"docker", "podman", "buildah", "nerdctl"}
+	some word in c.argv
+	word in {"build", "bake", "bud"}
+	some p in input.facts.paths
+	p.access == "write"
+	regex.match(`(?i)(^|/)([^/]*dockerfile[^/]*|[^/]*containerfile[^/]*|docker-bake[^/]*)$`, p.clean)
+}
+
 asks_of_scripts if data.settings.project_scripts == "ask"
 
 # METADATA

@@ -83,3 +83,11 @@ test_an_image_of_files_that_the_call_changes_is_asked_about if {
 	holdgate.decision.rule == "shell.system" with input as json.patch(built, [{"op": "add", "path": "/facts/paths", "value": [{"clean": "/w/Dockerfile", "access": "write", "inside": true}]}])
 	holdgate.decision.rule == "shell.system" with input as shell([["git", "status"], ["docker", "build", "-t", "a", "."], ["docker", "run", "--rm", "a"]])
 }
+
+test_a_build_by_steps_that_the_call_writes_is_asked_about if {
+	build := shell([["docker", "build", "."]])
+	holdgate.decision.action == "allow" with input as build
+	every name in ["Dockerfile", "web/Dockerfile.dev", "api.dockerfile", "Containerfile"] {
+		holdgate.decision.rule == "shell.unbound" with input as json.patch(build, [{"op": "add", "path": "/facts/paths", "value": [{"clean": concat("/", ["/w", name]), "access": "write", "inside": true}]}])
+	}
+}
