@@ -11,7 +11,9 @@ func TestPackOnDailyWork(t *testing.T) {
 			`perl -pi -e 's/\bfmtMoney\b/formatMoney/g' $(rg -l fmtMoney web/src) && rg -c formatMoney web/src
 old=fmtMoney; new=formatMoney; files=$(rg -l "\b$old\b" web/src); echo "$files" | xargs sed -i "s/\b$old\b/$new/g"
 hits=$(grep -rl 'oldName' src --include='*.go'); sed -i 's/oldName/newName/g' $hits; gofmt -l src
-rg -l 'TODO\(me\)' | grep -v vendor | sort -u | xargs perl -pi -e 's/TODO\(me\)/TODO/'
+rg -l 'TODO\(me\)' -g '*.ts' | grep -v vendor | sort -u | xargs perl -pi -e 's/TODO\(me\)/TODO/'
+sed -i s/a/b/ $(git grep -lw x -- '*.go' ':!vendor')
+perl -pi -e 's/a/b/' $(git ls-files 'services/*.yml') $(find web -name '*.json')
 git grep -l 'http.StatusTeapot' -- '*.go' | xargs perl -i -pe 's/StatusTeapot/StatusOK/g'; git diff --stat
 mapfile -t fs < <(rg -l useLegacy web/src); printf '%s\n' "${fs[@]}" | xargs sed -i 's/useLegacy/useNew/'
 f=$(rg -l 'class Cart' src | head -n 1); sed -i 's/Cart/Basket/' "$f"; sed -n 1,20p "$f"
@@ -45,7 +47,50 @@ touch 'src/x -e1eid y.ts'
 touch ./-e1eid
 mkdir -p 'src/x /home/u/bin'
 mv a.ts 'src/x id|'
-python3 -c "open('src/x -e1eid y.ts','w').write('x')"`},
+python3 -c "open('src/x -e1eid y.ts','w').write('x')"
+perl -pi -e 's/a/b/' $(git ls-files '*.yml')
+perl -pi -e 's/a/b/' $(git ls-files '*.yaml')
+perl -pi -e 's/a/b/' $(git ls-files '*.json')
+perl -pi -e 's/a/b/' $(git ls-files '*.sh')
+perl -pi -e 's/a/b/' $(git ls-files '*.toml')
+perl -pi -e 's/a/b/' $(git ls-files '*.md')
+perl -pi -e 's/a/b/' $(git ls-files '*')
+perl -pi -e 's/a/b/' $(git ls-files)
+perl -pi -e 's/a/b/' $(git ls-files .)
+perl -pi -e 's/a/b/' $(git grep -l a)
+perl -pi -e 's/a/b/' $(git grep -l a -- '*.yml')
+perl -pi -e 's/a/b/' $(grep -rl a --include='*.yml' .)
+perl -pi -e 's/a/b/' $(grep -rl a --include='*.yml')
+find . -name '*.yml' | xargs perl -pi -e 's/a/b/'
+find . -iname '*.YML' | xargs perl -pi -e 's/a/b/'
+find . -name '*.y*' | xargs perl -pi -e 's/a/b/'
+sed -i s/a/b/ $(git ls-files '*.yml')
+find . -name '*.yml' -exec sed -i s/a/b/ {} +
+find . -name '*.md' -exec perl -pi -e 's/a/b/' {} +
+find "$PWD" -name '*.json' -exec sed -i s/a/b/ {} +
+find /w -name '*.json' -exec sed -i s/a/b/ {} +
+rg -l a -g '*.yml' --hidden | xargs sed -i s/a/b/
+rg -l a -g '*.json' | xargs sed -i s/a/b/
+perl -ni -e 'print if 0' $(git ls-files '*.go')
+perl -i -ne 'print if 0' $(git ls-files '*.go')
+perl -nie 'print if 0' $(git ls-files '*.go')
+git ls-files --format='.bashrc' src | xargs sed -i s/a/b/
+sed -i s/a/b/ $(git ls-files --format='.github/workflows/ci.yml' src)
+sed -i s/a/b/ $(git ls-files ':/*.go')
+sed -i s/a/b/ $(git ls-files ':(top).github')
+sed -i s/a/b/ $(find src -name '*.go' -printf '.bashrc ')
+sed -i s/a/b/ $(find src -name '*.go' -fprintf /dev/stdout '.bashrc ')
+sed -i s/a/b/ $(find src -not \( -name '*.go' \))
+sed -i s/a/b/ $(find . ! \( -name '*.go' \))
+sed -i s/a/b/ $(grep -l a *.md)
+git grep -l x --max-depth 9 | xargs sed -i s/a/b/
+git ls-files -o -x '*.go' | xargs sed -i s/a/b/
+grep -rl a --binary-files text | xargs sed -i s/a/b/
+rg -l 'TODO\(me\)' | grep -v vendor | sort -u | xargs perl -pi -e 's/TODO\(me\)/TODO/'
+cd /w && rg -l x . | xargs sed -i s/a/b/
+rg -l x src/.. | xargs sed -i s/a/b/
+rg -l x -g '*.go' -g '*.yml' | xargs sed -i s/a/b/
+rg -l x -g '!vendor' | xargs sed -i s/a/b/`},
 		{"processes that the agent has started",
 			`kill $(cat /tmp/web-dev.pid) 2>/dev/null; echo stopped
 pids=(); sleep 5 & pids+=($!); kill "${pids[@]}"
@@ -57,7 +102,8 @@ if [ -f /tmp/shop/api.pid ]; then kill "$(< /tmp/shop/api.pid)"; fi
 kill -0 $(cat /tmp/api.pid 2>/dev/null) && echo running
 npm run dev > /tmp/dev.log 2>&1 & echo $! > /tmp/dev.pid
 cd web; npm run dev & echo $! > dev.pid
-: > /tmp/dev.pid; touch dev.pid`,
+: > /tmp/dev.pid; touch dev.pid
+cp .env.example web/example.txt; kill $(cat web/dev.pid)`,
 			`kill $(cat /var/run/nginx.pid)
 kill $(cat ../other/x.pid)
 kill $(cat ~/x.pid)
@@ -87,7 +133,23 @@ bash $(cat /tmp/x.pid)
 pids=(1); sleep 1 & pids+=($!); kill "${pids[@]}"
 sleep 1 & pids+=($!); pids+=($(pgrep postgres)); kill "${pids[@]}"
 sleep 1 & pids=(1$!); kill "${pids[@]}"
-pids=($!); pids[0]=1; kill "${pids[@]}"`},
+pids=($!); pids[0]=1; kill "${pids[@]}"
+cp -r /run/ r; kill $(cat r/docker.pid)
+cp -r d/ . ; kill $(cat a.pid)
+cp -r d/. . ; kill $(cat a.pid)
+cp -a /run /tmp/r; kill $(cat /tmp/r/docker.pid)
+rsync -a /run/ r; kill $(cat r/docker.pid)
+mv d tmp; kill $(cat tmp/a.pid)
+tar xf a.tar; kill $(cat a.pid)
+unzip a.zip; kill $(cat a.pid)
+cp /run/* r; kill $(cat r/docker.pid)
+cp --recursive /run r; kill $(cat r/docker.pid)
+install -D /run/* r; kill $(cat r/docker.pid)
+cp /run/docker.pid r; kill $(cat r/docker.pid)
+cp -t r /run/docker.pid; kill $(cat r/docker.pid)
+docker cp c:/run r; kill $(cat r/docker.pid)
+git checkout evil -- r; kill $(cat r/docker.pid)
+for i in 1 2; do kill $(cat r/docker.pid); cp -r /run r; done`},
 		{"keys that a store prints, to commands of it that read",
 			`redis() { docker compose exec -T redis redis-cli "$@"; }; redis info keyspace; for k in $(redis --scan --pattern 'sess:*' | head -5 | tr -d '\r'); do printf '%s ttl=%s\n' "$k" "$(redis ttl "$k" | tr -d '\r')"; done; redis memory usage cart:demo
 for k in $(redis-cli -h localhost --scan --pattern 'cart:*' | head -3); do echo "$k type=$(redis-cli -h localhost type "$k")"; done
@@ -126,7 +188,23 @@ ruby -e 'puts Dir["spec/**/*_spec.rb"].map { |f| File.foreach(f).count }.sum'
 ruby -ryaml -e 'Dir["config/locales/*.yml"].each_with_object({}) { |f, h| YAML.load_file(f).each { |k, v| puts "#{f}: #{k} has #{v.keys.size}" } }'
 ruby -rjson -e 'h = JSON.parse(File.read("package.json")); h["dependencies"].each { |k, v| puts "#{k.ljust(30)} #{v}" }'
 ruby -rjson -e 'Dir["{apps,libs}/*/tsconfig.json"].each { |f| puts f unless JSON.parse(File.read(f))["extends"] }'`,
-			`ruby -e 'Dir["src/*"].each { |f| system("rm " + f) }'
+			`ruby -e 'f, = ["/home/dev/."+"ssh/id_rsa"]; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'a, f = 1, "/home/dev/."+"ssh/id_rsa"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'f, a = ["/x", 1]; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e '(f, a), b = [["/x", 1], 2]; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e '*f = "/x"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'Dir["*.md"].each { |f| puts f }; puts "#{f, = ["/x"]; File.read(f)}"'
+ruby -e 'for f in ["/home/dev/."+"ssh/id_rsa"] do puts 1 end; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'f ||= "/ho"+"me/x"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'f &&= "/ho"+"me/x"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'puts 1; f ||= "/ho"+"me/x"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'f **= 2; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'Dir["*.md"].each { |f| puts "#{f ||= "/ho"+"me/x"}"; puts File.read(f) }'
+ruby -e 'for f in ["/ho"+"me"] do puts 1 end; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'a, f = 1, "/ho"+"me"; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e '"/ho"+"me" => f; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'if (f, = ["/ho"+"me"]) then puts 1 end; Dir["*.md"].each { |f| puts f }; puts File.read(f)'
+ruby -e 'Dir["src/*"].each { |f| system("rm " + f) }'
 ruby -e 'Dir["src/*"].each { |f| puts "#{system("id")}" }'
 ruby -e 'Dir["src/*"].each { |f| File.delete(f) }'
 ruby -e 'Dir["src/*"].each { |f| File.write(f, "x") }'
@@ -153,12 +231,35 @@ ruby -e 'Dir["{src,.ssh}/*", ".{e,x}nv"].each { |f| puts File.read(f) }'` + "\nr
 		{"patches that git prints of the repository",
 			`patchfile=$(mktemp /tmp/x.XXXX.patch); git diff main -- services > "$patchfile"; git switch -q -c try/x main; git apply --3way --index "$patchfile" && go test ./services/... | tail -5
 git diff --cached --binary > /tmp/wip.patch && git stash -q && git apply /tmp/wip.patch && npm test
-git diff HEAD~3 -- web/src | git apply -R && npm --prefix web test
 git stash show -p > wip.patch; git switch -q main; git apply --index wip.patch; go vet ./...
-p=$(mktemp); git diff main...feature -- go.mod services > $p; git apply --3way $p; go build ./...
+p=$(mktemp); git diff main...HEAD -- go.mod services > $p; git apply --3way $p; go build ./...
 git diff -U0 main -- docs > /tmp/docs.patch; git worktree add -q /tmp/x main; git apply --check /tmp/docs.patch
-git diff feature > /tmp/a.diff; git apply --reject /tmp/a.diff; git status --short`,
-			`git diff --no-index a /tmp/evil > /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/a.diff; git apply --reject /tmp/a.diff; git status --short`,
+			`git diff | git apply -R
+git diff -R | git apply
+git diff HEAD | git apply -R --index
+git diff HEAD | git apply --index -R
+git diff > /tmp/p.patch; git apply -R /tmp/p.patch; rm /tmp/p.patch
+git diff > /tmp/p.patch; git apply --reverse /tmp/p.patch
+git diff > /tmp/p.patch; git apply --rev /tmp/p.patch
+cd /tmp/evil && git diff a > /tmp/p.patch && cd /w && git apply /tmp/p.patch && npm test
+git diff HEAD origin/evil -- .github | git apply
+git diff HEAD origin/evil -- src | git apply
+git diff origin/evil > /tmp/p.patch; git apply /tmp/p.patch
+git fetch evil && git diff HEAD FETCH_HEAD > /tmp/p.patch && git apply /tmp/p.patch
+git diff main -- .github | git apply
+git diff main -- .husky/pre-commit > /tmp/p.patch; git apply /tmp/p.patch
+git diff main > /tmp/p.patch; git apply --include='.vscode/*' /tmp/p.patch
+git diff main -- ':.vscode' > /tmp/p.patch; git apply /tmp/p.patch
+git branch -f main origin/evil; git diff HEAD main | git apply
+git checkout -B main origin/evil; git diff HEAD~1 main | git apply
+git update-ref refs/heads/main FETCH_HEAD; git diff HEAD main | git apply
+git fetch evil x:main; git diff HEAD main | git apply
+cd .github && git diff main | git apply
+git diff HEAD~3 -- web/src | git apply -R && npm --prefix web test
+p=$(mktemp); git diff main...feature -- go.mod services > $p; git apply --3way $p; go build ./...
+git diff feature > /tmp/a.diff; git apply --reject /tmp/a.diff; git status --short
+git diff --no-index a /tmp/evil > /tmp/p.patch; git apply /tmp/p.patch
 git diff /dev/null /tmp/evil.go > /tmp/p.patch; git apply /tmp/p.patch
 git diff ../other/a b > /tmp/p.patch; git apply /tmp/p.patch
 git diff main > /tmp/p.patch; cat /tmp/evil >> /tmp/p.patch; git apply /tmp/p.patch

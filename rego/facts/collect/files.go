@@ -42,6 +42,9 @@ func (x *Findings) keptWord() {
 			x.Fail("shell: %s is written more than once, and run", at)
 		}
 	}
+	if x.Numbered != "" && (x.CopiesMore || x.Scatters) { // also what a loop does later
+		x.Fail("%s is to hold the number of a process, and may be one that is copied", x.Numbered)
+	}
 	for _, at := range slices.Sorted(maps.Keys(x.Numbers)) {
 		if x.Numbers[at] != 0 {
 			x.Fail("%s is to hold the number of a process, and not of one that the call starts", at)

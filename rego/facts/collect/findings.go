@@ -80,6 +80,8 @@ type Findings struct {
 	Made       []string          // paths that the call makes out of the project alone
 	Fixed      bool              // the command at hand decides on no content: it makes folders, or formats
 	Left       bool              // the call was in a folder outside of the session's
+	CopiesMore bool              // the call copies or moves files whose names at the other end it does not say
+	Numbered   string            // a file out of which the call takes the number of a process
 	Scatters   bool              // the call writes files that it does not name
 	Fetches    Fetch             // what code the call brings from elsewhere
 	Places     bool              // the call puts what was fetched, or another branch, into the project's files

@@ -111,6 +111,9 @@ func gitVerb(s *shell.Shell, in shell.Invocation, verb string, words []shell.Fie
 	}
 }
 
+// plainApply are options of git apply that put a patch in as it stands: all of it, forwards.
+var plainApply = regexp.MustCompile(`^(--|-3|--3way|--index|--cached|--reject|--recount|-v|--verbose|-q|--quiet|--allow-empty|-N|--intent-to-add|--whitespace=[a-z-]+)$`)
+
 // gitApplies is git apply and git am: what a patch holds runs later, as the project's own
 // code. One that git has printed of the repository in this very call is that already.
 func gitApplies(s *shell.Shell, in shell.Invocation, verb string, words []shell.Field, c *holdgate.Command) {
@@ -119,7 +122,8 @@ func gitApplies(s *shell.Shell, in shell.Invocation, verb string, words []shell.
 		useAll(s, in, o.Operands, collect.AccessRead)
 		return
 	}
-	plain := verb == "apply" && !o.Has("", "directory") && !o.Has("", "unsafe-paths") && !o.Has("p", "") && len(in.Assigns) == 0 && in.Words[1].Text == verb
+	plain := verb == "apply" && len(in.Assigns) == 0 && in.Words[1].Text == verb && s.TakesPatch() &&
+		!slices.ContainsFunc(words, func(w shell.Field) bool { return strings.HasPrefix(w.Text, "-") && !plainApply.MatchString(w.Text) })
 	if plain && (len(o.Operands) > 0 && !slices.ContainsFunc(o.Operands, func(f shell.Field) bool { return !s.OwnPatch(f) }) || len(o.Operands) == 0 && s.Stdin.Patch) {
 		useAll(s, in, o.Operands, collect.AccessRead)
 		return

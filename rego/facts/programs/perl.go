@@ -81,12 +81,17 @@ func perlInPlace(argv []string) bool {
 }
 
 // perlRewrites reports whether the word at i stands among the files that Perl rewrites
-// by a program on its command line: it opens these as they are named.
+// by a program on its command line: it opens these as they are named. With -n a file keeps
+// no more than what the program prints.
 func perlRewrites(words []shell.Field, i int) bool {
 	coded := false
 	j := 1
 	for j < i && strings.HasPrefix(words[j].Text, "-") {
-		if w := words[j].Text; perlPlain.MatchString(w) && !strings.ContainsAny(w, "FM") && (strings.HasSuffix(w, "e") || strings.HasSuffix(w, "E")) {
+		w := words[j].Text
+		if kept, _, _ := strings.Cut(w, "i."); strings.Contains(kept, "n") {
+			return false
+		}
+		if perlPlain.MatchString(w) && !strings.ContainsAny(w, "FM") && (strings.HasSuffix(w, "e") || strings.HasSuffix(w, "E")) {
 			coded = true
 			j++
 		}

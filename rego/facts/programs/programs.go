@@ -136,6 +136,7 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 		patterns = append(patterns, files[0])
 	}
 	if p.Use == operands.UseCopy || p.Use == operands.UseMove {
+		s.Found.CopiesMore = s.Found.CopiesMore || !s.Quiet && copiesMore(in, o, files)
 		if n := len(files); n > 1 && len(target) == 0 {
 			into(s, in, files[n-1], files[:n-1])
 		}
@@ -176,6 +177,13 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 		}
 	}
 	return o
+}
+
+// copiesMore reports whether a command may put more files somewhere than its words name: a
+// folder with all in it, what a pattern meets, or a file with the name of a process's number.
+func copiesMore(in shell.Invocation, o shell.Options, files []shell.Field) bool {
+	return !wordlist.Has("cp ln link", in.Name()) || o.Has("rRa", "recursive") || o.Has("", "archive") ||
+		slices.ContainsFunc(files, func(f shell.Field) bool { return !f.Known() || f.Glob || collect.PidFile.MatchString(f.Text) })
 }
 
 // decides notes the files and folders of which a command leaves nothing that was there

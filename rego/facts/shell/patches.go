@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,13 +16,17 @@ import (
 
 // diffOptions are options of git diff that leave its output a patch of the repository,
 // with the names that its files have.
-var diffOptions = regexp.MustCompile(`^(--|-p|-u|--patch|-U[0-9]+|--unified=[0-9]+|-w|-b|-M|-R|-a|--text|--cached|--staged|--binary|--full-index|--no-color|--no-ext-diff|--no-textconv|--minimal|--patience|--histogram|--find-renames|--merge-base|--diff-filter=[A-Za-z]+)$`)
+var diffOptions = regexp.MustCompile(`^(--|-p|-u|--patch|-U[0-9]+|--unified=[0-9]+|-w|-b|-M|-a|--text|--cached|--staged|--binary|--full-index|--no-color|--no-ext-diff|--no-textconv|--minimal|--patience|--histogram|--find-renames|--merge-base|--diff-filter=[A-Za-z]+)$`)
+
+// ownCommits are commits of the repository that no fetch moves, and ranges of them. What
+// another name stands for may be anybody's: "evil" is also the branch of a remote.
+var ownCommits = regexp.MustCompile(`^((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*(\.\.\.?((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)?)?|\.\.\.?(HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)$`)
 
 // printsPatch reports whether a statement prints a patch of the repository that the
 // session's folder lies in. The shell is a quiet one.
 func (s *Shell) printsPatch(st *syntax.Stmt) bool {
 	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || st.Background || st.Negated || len(call.Assigns) > 0 || len(s.Env) > 0 || s.Wild || s.Remote || !silences(st.Redirs) || len(s.Dirs) != 1 || !s.Found.Inside(path.Join(s.Found.Start(), s.Dirs[0])) && !s.Found.Inside(s.Dirs[0]) ||
+	if !ok || st.Background || st.Negated || len(call.Assigns) > 0 || len(s.Env) > 0 || s.Wild || s.Remote || !silences(st.Redirs) || len(s.Dirs) != 1 || !s.TakesPatch() || s.Found.Fetches == collect.FetchForeign ||
 		slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
 		return false
 	}
@@ -31,30 +34,57 @@ func (s *Shell) printsPatch(st *syntax.Stmt) bool {
 	if len(words) < 2 || words[0].Text != "git" || s.overridden("git") || !known(words[:2]) {
 		return false
 	}
-	args := words[2:]
+	args, commits := words[2:], ownCommits
 	switch words[1].Text {
 	case "diff":
 	case "stash":
 		if len(args) == 0 || args[0].Text != "show" || !slices.ContainsFunc(args, func(f Field) bool { return f.Text == "-p" || f.Text == "--patch" }) {
 			return false
 		}
-		args = args[1:]
+		args, commits = args[1:], stashed
 	default: // show and format-patch print what commits say, too, and show prints files
 		return false
 	}
+	paths := false
 	for _, w := range args {
 		switch {
 		case !w.Known() && w.Origin != OriginAtom, w.Glob:
 			return false
+		case paths:
+			if !s.ordinary(w) {
+				return false
+			}
+		case w.Text == "--":
+			paths = true
 		case strings.HasPrefix(w.Text, "-"):
 			if !diffOptions.MatchString(w.Text) {
 				return false
 			}
-		case strings.HasPrefix(w.Text, "/"), strings.HasPrefix(w.Text, "~"), w.Text == "..", strings.HasPrefix(w.Text, "../"), strings.Contains(w.Text, "/.."), strings.Contains(w.Text, ":"):
-			return false // git compares any two files, and not only those of the repository
+		case !commits.MatchString(w.Text):
+			return false // git compares any two files, too, and not only those of the repository
 		}
 	}
 	return true
+}
+
+// stashed is an entry of the stash.
+var stashed = regexp.MustCompile(`^(stash@\{)?[0-9]+\}?$`)
+
+// TakesPatch reports whether git stands in a folder, of the session's, to which a patch of
+// the repository may be put in: it puts in no more than what lies below.
+func (s *Shell) TakesPatch() bool {
+	return s.Stays(Field{Text: "."}) && !slices.ContainsFunc(s.Dirs, runsLater)
+}
+
+// ordinary reports whether a word names files, in the shell's one folder, of which none
+// runs by itself.
+func (s *Shell) ordinary(w Field) bool {
+	return s.Stays(w) && !strings.ContainsAny(w.Text, `*?[\:`) && !runsLater(collect.JoinDir(s.Dirs[0], w.Text))
+}
+
+// runsLater reports whether a path of the session's folder has a class, or lies above one.
+func runsLater(clean string) bool {
+	return collect.Classify(clean, collect.AccessWrite) != "" || collect.AbovePersistence(clean)
 }
 
 // OwnPatch reports whether a file holds a patch that the line had git print of the

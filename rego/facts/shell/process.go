@@ -48,7 +48,11 @@ func (s *Shell) KeepsNumber(f Field) bool {
 	if !ok || !f.Sure() || s.Wild || s.Found.Linked || s.Found.Scatters || strings.Contains(f.Text, "..") || !collect.PidFile.MatchString(at) || s.Found.Numbers[at] != 0 {
 		return false
 	}
-	return strings.HasPrefix(at, "/tmp/") || s.Stays(f)
+	if s.Found.CopiesMore || !strings.HasPrefix(at, "/tmp/") && !s.Stays(f) {
+		return false
+	}
+	s.Found.Numbered = at
+	return true
 }
 
 // numbers notes that a file has been given the number of a process which the line has

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,13 +89,21 @@ func (s *Shell) namesWithin(words []Field) bool {
 		if len(args) == 0 || !wordlist.Has("ls-files grep", args[0].Text) {
 			return false
 		}
-		o := ParseOptions(args[1:], "efABCmO", "")
+		valued, flags := "", "cdmoz"
+		if args[0].Text == "grep" {
+			valued, flags = "efABCm", "lwiFEGPIvz"
+		}
+		o := ParseOptions(args[1:], valued, "")
 		files := o.Operands
 		if args[0].Text == "grep" && !o.Has("e", "") && len(files) > 0 {
 			files = files[1:]
 		}
 		lists := args[0].Text == "ls-files" || o.Has("l", "files-with-matches") || o.Has("", "name-only")
-		return lists && !o.Has("O", "") && s.plainRoots(files, true)
+		files = slices.DeleteFunc(slices.Clone(files), func(f Field) bool { return f.Known() && leavesOut.MatchString(f.Text) })
+		if slices.ContainsFunc(files, func(f Field) bool { return strings.ContainsAny(f.Text, `:\`) || !s.below(f) && !plainEnd(f) }) {
+			return false
+		}
+		return lists && flagsOnly(args[1:], flags, valued, "") && !o.Has("", "format") && s.plainRoots(files, true)
 	}
 	p, ok := operands.Table()[name]
 	if !ok || !wordlist.Has("grep egrep fgrep rg ag", name) {
@@ -105,7 +114,7 @@ func (s *Shell) namesWithin(words []Field) bool {
 	if !o.Has("ef", "regexp") && len(files) > 0 {
 		files = files[1:]
 	}
-	if !o.Has("l", "files-with-matches") || o.Has("uo", "hidden") || o.Has(".", "no-ignore") || o.Has("", "pre") {
+	if !flagsOnly(args, "lwirRFEGPSsvxnHIzha", p.Valued, p.Long) || o.Has("", "label") || !o.Has("l", "files-with-matches") || o.Has("uo", "hidden") || o.Has(".", "no-ignore") || o.Has("", "pre") {
 		return false
 	}
 	narrowed := o.Values(p.Globs, "include")
@@ -113,26 +122,88 @@ func (s *Shell) namesWithin(words []Field) bool {
 	if len(files) == 0 && (skipsHidden || len(narrowed) > 0) {
 		files = []Field{{Text: "."}}
 	}
+	ends := slices.DeleteFunc(slices.Clone(narrowed), func(f Field) bool { return strings.HasPrefix(f.Text, "!") })
+	ended := name != "ag" && len(ends) > 0 && !slices.ContainsFunc(ends, func(f Field) bool { return !plainEnd(f) })
+	if !ended && slices.ContainsFunc(files, func(f Field) bool { return !s.below(f) && !plainEnd(f) }) {
+		return false
+	}
 	return s.plainRoots(files, skipsHidden || s.plainRoots(narrowed, true))
 }
 
 // FindsWithin reports whether all that find meets are such files: below the
 // roots, by a name that the words demand.
 func (s *Shell) FindsWithin(roots, words []Field) bool {
-	named := false
+	named, ended := false, false
 	for i, w := range words {
 		switch {
-		case wordlist.Has("-o -or , -L -follow -exec -execdir -ok -okdir -delete", w.Text):
+		case wordlist.Has("-o -or , ( ) -L -follow -exec -execdir -ok -okdir -delete -printf -fprintf", w.Text):
 			return false
 		case wordlist.Has("-name -iname", w.Text) && i+1 < len(words) && (i == 0 || words[i-1].Text != "!" && words[i-1].Text != "-not"):
 			pattern := words[i+1]
 			if !pattern.Known() || collect.Classify(pattern.Text, collect.AccessWrite) != "" || strings.Trim(pattern.Text, "*?.") == "" {
 				return false
 			}
-			named = true
+			named, ended = true, ended || plainEnd(pattern)
 		}
 	}
-	return named && s.plainRoots(roots, true)
+	return named && s.plainRoots(roots, true) && (ended || !slices.ContainsFunc(roots, func(f Field) bool { return !s.below(f) }))
+}
+
+// ends are those of names that files have which run by themselves, or tell an agent what
+// to do, wherever a project keeps them: .github/workflows/ci.yml, CLAUDE.md.
+const ends = "yml yaml json jsonc json5 toml sh bash zsh fish ksh md mdc cfg conf ini rc pth xml plist service local"
+
+var lastEnd = regexp.MustCompile(`[^/]\.([A-Za-z0-9_]+)$`)
+
+// plainEnd reports whether a pattern of names demands an end that none of them has.
+func plainEnd(f Field) bool {
+	m := lastEnd.FindStringSubmatch(f.Text)
+	return m != nil && f.Known() && !wordlist.Has(ends, strings.ToLower(m[1]))
+}
+
+// leavesOut is a pattern of git that names files which are not listed.
+var leavesOut = regexp.MustCompile(`^:[!^][^:(]+$`)
+
+// flagsOnly reports whether options are flags of these letters, or such as take a value
+// and are known to: the value of another would be taken for a file.
+func flagsOnly(words []Field, flags, valued, long string) bool {
+	for _, w := range words {
+		switch t := w.Text; {
+		case t == "--":
+			return true
+		case len(t) < 2 || t[0] != '-':
+		case strings.HasPrefix(t, "--"):
+			if name, _, has := strings.Cut(t[2:], "="); !has && !wordlist.Has(long, name) && !wordlist.Has(longFlags, name) {
+				return false
+			}
+		default:
+			if i := strings.IndexAny(t, valued); i > 0 {
+				t = t[:i]
+			}
+			if strings.Trim(t[1:], flags) != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// longFlags are options of searches and listings that take no value.
+const longFlags = "recursive files-with-matches name-only ignore-case word-regexp fixed-strings extended-regexp perl-regexp line-regexp smart-case multiline no-messages no-heading null cached others modified deleted exclude-standard untracked"
+
+// below reports whether a word names files below a folder of the session's folder, and
+// not all that lies in it.
+func (s *Shell) below(f Field) bool {
+	f = s.Here(f)
+	text, known := s.Found.ExpandTilde(f.Text, s.Remote)
+	if i := strings.IndexAny(text, "*?[{"); i >= 0 {
+		text = text[:strings.LastIndexByte(text[:i], '/')+1]
+	}
+	start := s.Found.Start()
+	if path.IsAbs(text) {
+		return known && path.Clean(text) != start
+	}
+	return known && len(s.Dirs) > 0 && !slices.ContainsFunc(s.Dirs, func(dir string) bool { return collect.JoinDir(dir, text) == start })
 }
 
 // plainRoots reports whether words name files or folders inside of the

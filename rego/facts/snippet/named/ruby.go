@@ -52,6 +52,9 @@ func Ruby(code string) (outcome.Effects, error) {
 
 // rubyRead judges the names of a program, and of the code in its texts.
 func (r *wordReader) rubyRead(own map[string]bool, depth int) error {
+	if r.rubyMany() {
+		return fmt.Errorf("several names that are given values at once")
+	}
 	for _, text := range r.texts {
 		if err := r.rubyText(text, own, depth); err != nil {
 			return err
@@ -95,6 +98,11 @@ func (r *wordReader) rubyText(text string, own map[string]bool, depth int) error
 		all := in.rubyOwn()
 		for name := range all {
 			if r.listed[name] != nil {
+				return fmt.Errorf("a file that is not known")
+			}
+		}
+		for j, t := range in.tokens {
+			if r.listed[t.text] != nil && in.rubyGiven(j) {
 				return fmt.Errorf("a file that is not known")
 			}
 		}

@@ -78,14 +78,64 @@ func (r *wordReader) rubyListed() error {
 	}
 	for name := range r.listed { // given anything else, it is no such name
 		for i, t := range r.tokens {
-			given := r.tok(i+1).kind == '=' && r.tok(i+2).kind != '=' || r.tok(i+2).kind == '=' && strings.IndexByte("+-*|&<%", r.tok(i+1).kind) >= 0
 			parameter := (r.tok(i-1).kind == '|' || r.tok(i-1).kind == ',' || r.tok(i-1).kind == '(') && (r.tok(i+1).kind == '|' || r.tok(i+1).kind == ',') && r.tok(i-1).kind != '('
-			if t.kind == 'n' && t.text == name && (given || parameter && (r.tok(i-1).kind != '|' || len(r.rubyGlobs(i-3)) == 0) && r.inBars(i)) {
+			if t.kind == 'n' && t.text == name && (r.rubyGiven(i) || parameter && (r.tok(i-1).kind != '|' || len(r.rubyGlobs(i-3)) == 0) && r.inBars(i)) {
 				return fmt.Errorf("a file that is not known")
 			}
 		}
 	}
 	return nil
+}
+
+// rubyGiven reports whether the name at i is given a value, or another one: a = 1, a ||= 1.
+func (r *wordReader) rubyGiven(i int) bool {
+	next, after := r.tok(i+1), r.tok(i+2)
+	if next.kind == '=' {
+		return after.kind != '='
+	}
+	return strings.IndexByte("+-*/|&<%^", next.kind) >= 0 && (after.kind == '=' || after.kind == next.kind && r.tok(i+3).kind == '=')
+}
+
+// rubyMany reports whether a program gives values to several names at once: a, b = 1, 2.
+func (r *wordReader) rubyMany() bool {
+	for i, t := range r.tokens {
+		next, before := r.tok(i+1), r.tok(i-1)
+		switch {
+		case t.kind != '=', !next.gap && strings.IndexByte("=~>", next.kind) >= 0, !t.gap && strings.IndexByte("=!<>", before.kind) >= 0, r.inBars(i):
+		case r.rubyTargets(i):
+			return true
+		}
+	}
+	return false
+}
+
+// rubyTargets reports whether more than one name, or * and a name, stands before the = at i.
+func (r *wordReader) rubyTargets(i int) bool {
+	var closed []byte
+	for j := i - 1; j >= 0; j-- {
+		t, behind := r.tok(j), r.tok(j+1)
+		if n := len(closed); n == 0 && behind.line && strings.IndexByte(",*(.:", t.kind) < 0 && behind.kind != '.' {
+			return false
+		}
+		switch t.kind {
+		case ')', ']', '}':
+			closed = append(closed, t.kind)
+		case '(', '[', '{':
+			if len(closed) == 0 && t.kind == '{' {
+				return false
+			}
+			closed = closed[:max(len(closed)-1, 0)]
+		case ';', '|', '=':
+			if len(closed) == 0 {
+				return false
+			}
+		case ',', '*':
+			if inside := len(closed) > 0 && closed[len(closed)-1] != ')'; !inside && (t.kind == ',' || j < i-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inBars reports whether the token at i is a parameter of a block.
@@ -209,7 +259,7 @@ func (r *wordReader) rubyLooks(i int) bool {
 	if before.kind == '(' {
 		before = r.tok(i - 2)
 	}
-	return before.kind == 0 || // the code of a text
+	return before.kind == 0 && (after.kind == 0 || after.kind == '.') || // the code of a text
 		before.kind == 'n' && among("puts print p read readlines foreach load_file basename extname dirname exist? file? directory? size mtime zero? next if unless", before.text) ||
 		after.kind == '.' && (before.kind == '{' || before.kind == '|' || before.kind == '!' || before.kind == '&')
 }

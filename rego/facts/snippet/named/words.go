@@ -28,6 +28,7 @@ type wordToken struct {
 	kind byte // 'n' name, 'v' variable, 's' text, 'c' letter in quotes, '0' number, or the mark itself
 	text string
 	gap  bool // white space stands before it
+	line bool // it begins a line
 }
 
 // wordRules say how a language writes its tokens.
@@ -47,18 +48,18 @@ var wordNumber = regexp.MustCompile(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)
 
 // lex takes a program apart.
 func (r *wordReader) lex(rules wordRules) error {
-	gap := true
+	gap, line := true, true
 	add := func(kind byte, text string, n int) {
-		r.tokens = append(r.tokens, wordToken{kind, text, gap})
+		r.tokens = append(r.tokens, wordToken{kind, text, gap, line})
 		r.at += n
-		gap = false
+		gap, line = false, false
 	}
 	for r.at < len(r.code) {
 		rest, c := r.code[r.at:], r.code[r.at]
 		switch {
 		case c == ' ' || c == '\t' || c == '\n':
 			r.at++
-			gap = true
+			gap, line = true, line || c == '\n'
 		case c < ' ' || c > '~':
 			return fmt.Errorf("a character that is not read")
 		case rules.blocks && strings.HasPrefix(rest, "/*"):
