@@ -361,7 +361,7 @@ sends(_, words) if {
 
 curl_plain := `^(-[sSfivINkLG]+|-[sSfivINkL]*X(GET|HEAD|POST|PUT|PATCH)|--(silent|show-error|fail|fail-with-body|include|verbose|head|no-buffer|retry-connrefused|retry-all-errors|compressed|location|insecure|get|http1.1|http2|ipv4|ipv6))$`
 
-# -o writes a file, which files/files.rego judges.
 curl_data := `^(-[a-zA-Z]*d|--(data|data-raw|data-binary|json))$`
 
+# -o writes a file, which files/files.rego judges.
 curl_valued := `^(-[sSfivINkLG]*[omwHAXdbcuD]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user|dump-header))$`

@@ -20,7 +20,8 @@ func TestPolicyDecidesByItself(t *testing.T) {
 		policy   policy
 		released bool
 		log      string
-	}{{"allow", allow, true, "allow test.allow"}, {"deny", deny, false, "deny test.deny"}} {
+		synced   int // of its entries, how many are on the disk before it takes effect
+	}{{"allow", allow, true, "allow test.allow", 0}, {"deny", deny, false, "deny test.deny", 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSetup(t, tt.policy)
 			x, e := s.begin()
@@ -33,6 +34,9 @@ func TestPolicyDecidesByItself(t *testing.T) {
 			}
 			if got := s.decisions(); !slices.Equal(got, []string{tt.log}) {
 				t.Errorf("the log has %q", got)
+			}
+			if s.st.now != tt.synced || s.st.soon != 1-tt.synced {
+				t.Errorf("%d entries are synced and %d are soon: want %d synced", s.st.now, s.st.soon, tt.synced)
 			}
 			if x.Held() != nil || s.q.entered != 0 {
 				t.Error("a call that nobody is asked about is in the queue")

@@ -220,10 +220,27 @@ type unlearned struct{}
 
 func (unlearned) Learned(*holdgate.Tool) *holdgate.Learned { return nil }
 
+// synced counts the writes that survive the machine, and those that survive the process
+// alone until a little later.
+type synced struct {
+	store.Store
+	now, soon int
+}
+
+func (s *synced) Update(ctx context.Context, fn func(store.Tx) error) error {
+	s.now++
+	return s.Store.Update(ctx, fn)
+}
+
+func (s *synced) UpdateSoon(ctx context.Context, fn func(store.Tx) error) error {
+	s.soon++
+	return s.Store.UpdateSoon(ctx, fn)
+}
+
 // A setup is a gate between a policy and a queue, with a real log.
 type setup struct {
 	t    *testing.T
-	st   store.Store
+	st   *synced
 	g    *gate.Gate
 	q    *queue
 	log  *audit.Log
@@ -232,7 +249,7 @@ type setup struct {
 
 func newSetup(t *testing.T, p policy) *setup {
 	t.Helper()
-	st := teststore.Open(t, filepath.Join(t.TempDir(), "db"))
+	st := &synced{Store: teststore.Open(t, filepath.Join(t.TempDir(), "db"))}
 	t.Cleanup(func() { _ = st.Close() })
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(t.Context(), st, key)
@@ -240,6 +257,7 @@ func newSetup(t *testing.T, p policy) *setup {
 	digester, err := holdgate.NewDigester(key)
 	must(t, err)
 	s := &setup{t: t, st: st, q: newQueue(), log: log}
+	st.now, st.soon = 0, 0
 	s.from = gate.From{Caller: approvals.Caller{Agent: holdgate.Agent{ID: "ada"}, Session: holdgate.Session{ID: "one"}, Door: "test"}}
 	s.g = gate.New(t.Context(), gate.Config{Policy: p, Queue: s.q, Catalog: unlearned{}, Log: log, Digester: digester,
 		Logger: slog.New(slog.DiscardHandler), Deciders: func() []netip.AddrPort { return nil }})
