@@ -18,6 +18,7 @@ var writeReferences = flag.Bool("write-references", false, "write docs/api-*.md 
 var references = map[string]string{
 	"docs/api-approvers.md": "approvals/api/openapi.json",
 	"docs/api-agents.md":    "proxy/agentapi/openapi.json",
+	"docs/api-authzen.md":   "proxy/authzen/openapi.json",
 }
 
 func readOpenAPI(t *testing.T, name string) object {
@@ -98,7 +99,13 @@ func (o object) text() string {
 func reference(doc object, source string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", doc.at("info", "title").text())
-	fmt.Fprintf(&b, "Made from [%s](../%s).\nThe door itself serves that at `/v1/openapi.json`.\n\n", source, source)
+	at := "/v1/openapi.json"
+	for path := range doc.at("paths").each() {
+		if strings.HasSuffix(path, "/openapi.json") {
+			at = path
+		}
+	}
+	fmt.Fprintf(&b, "Made from [%s](../%s).\nThe door itself serves that at `%s`.\n\n", source, source, at)
 	b.WriteString(wrap(doc.at("info", "description").text()))
 	b.WriteString("\n## Requests\n\nA parameter with `*` must be there.\n")
 	for path, operations := range doc.at("paths").each() {

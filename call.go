@@ -47,13 +47,28 @@ type Call struct {
 	Credential string
 
 	// Account is "own" where the request goes to a model's host on the account of
-	// the agent's run, and "new" where it shows another; empty where it shows none,
-	// or nobody tells them apart.
+	// the agent's run, and "new" where it shows another, or asks a model without a key
+	// where the configuration names no upstream; empty where a request that asks no
+	// model shows none, or nobody tells them apart.
 	Account string
+
+	// Access is what a policy enforcement point asks about; nil for a call that an
+	// agent makes by itself.
+	Access *Access
 
 	// Result is set where the question is no longer whether the call may be
 	// made, but whether the agent may have what it has brought.
 	Result *Result
+}
+
+// Access is for whom a policy enforcement point, such as a gateway, asks whether a
+// call may be made. The point is the call's Agent.
+type Access struct {
+	// Subject and Context are JSON objects exactly as they were written; Context is nil
+	// where there is none.
+	Subject, Context json.RawMessage
+	// Proven says that the configuration takes this point's word for the subject.
+	Proven bool
 }
 
 // Agent is who makes a call.
@@ -113,6 +128,11 @@ type Model struct {
 	Provider string
 	Name     string
 	Stream   bool
+	// Host is where the model is asked, with port where it is not the scheme's own, and
+	// HostKnown says that the configuration names it as one that serves models, or that
+	// it is a provider's.
+	Host      string
+	HostKnown bool
 	// Tools are the names of the tools that the agent offers and runs itself.
 	Tools []string
 	// ServerTools are the tools that the provider runs on its own side: no

@@ -102,6 +102,9 @@ type Decision struct {
 	Taint []string
 	// Leaves is that of the call's facts, for the session to keep once the call has gone on.
 	Leaves string
+	// Later is what the call may change of what runs later by itself, once it goes on; nil:
+	// nothing.
+	Later *Later
 	// Revision names the policy that decided.
 	Revision string
 	// Facts are what policy was told of the call; set where Action is Hold, for

@@ -19,6 +19,8 @@ type Effect struct {
 	// Says is a sentence without its full stop, for people: "Deletes ./build and
 	// everything in it". It quotes the call: show it as [Visible] writes it.
 	Says string `json:"says"`
+	// Later says that the command is about what runs later by itself.
+	Later bool `json:"-"`
 }
 
 // Plain reports whether there is nothing to take back, such as of a reading.

@@ -66,6 +66,9 @@ type Command struct {
 	SQL bool `json:"sql,omitempty"`
 	// Deletes says that the paths of the facts tell what it deletes.
 	Deletes bool `json:"deletes,omitempty"`
+	// Serves says that other machines can read files by it, of a folder that is not made
+	// for everybody.
+	Serves bool `json:"serves,omitempty"`
 	// Env is what the line itself sets in the environment of the command:
 	// before it, by env or sudo, or by an export earlier in the line, in the
 	// order in which it was set. What changes the programs that run, such as

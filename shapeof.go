@@ -234,6 +234,9 @@ func hostShape(u URL) string {
 // the agent runs itself come as calls of their own.
 func modelShape(m *Model) string {
 	parts := []string{"model " + m.Provider + "/" + m.Name}
+	if m.Host != "" && !m.HostKnown {
+		parts[0] += " at " + m.Host
+	}
 	for _, t := range m.ServerTools {
 		parts = append(parts, strings.TrimRight(fmt.Sprintf("provider's tool %s %s %s", t.Type, t.Name, t.URL), " "))
 	}

@@ -134,7 +134,14 @@ func (x *Exchange) keep(ctx context.Context, a Answer) error {
 	}
 	for n, chunk := range chunks {
 		sealed := x.q.book.Seal.Seal(bytes.Clone(chunk), x.id, n, len(chunks))
-		err := x.q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error { return tx.Set(record.ChunkKey(x.id, n), sealed) })
+		err := x.q.c.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
+			if x.q.member != nil {
+				if err := x.q.member.Goes(tx); err != nil {
+					return err
+				}
+			}
+			return tx.Set(record.ChunkKey(x.id, n), sealed)
+		})
 		if err != nil {
 			return err
 		}

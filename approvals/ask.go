@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/agents"
+	"github.com/holdgate/holdgate/approvals/folder"
 	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/tools"
@@ -91,9 +92,6 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 	}
 	draft := x.draft(c, d, digest)
 	draft.Briefing.Place = placeOf(c, d, q.Task)
-	if gone := goneOf(d); gone != "" && draft.Briefing.Undo != "" {
-		draft.Briefing.Undo += " (" + gone + ")"
-	}
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)
@@ -159,6 +157,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 func (x *Exchange) stored() {
 	x.slot = x.q.index.add(x.id, keyOf(x.who), x.key)
 	x.q.index.claim(x.slot, x)
+	x.q.index.entered(x.slot, 1)
 	if x.detached {
 		x.q.index.detach(x.slot, x)
 	}
@@ -167,9 +166,13 @@ func (x *Exchange) stored() {
 // ensureRecord returns the exchange's record, a new one where nothing was asked yet.
 func (x *Exchange) ensureRecord(t *transition) (*record.StoredExchange, error) {
 	if x.slot == nil {
-		return t.Begin(&record.StoredExchange{
+		ex := t.Begin(&record.StoredExchange{
 			ID: x.name(), Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Session: x.who.Session.ID, Door: x.who.Door, Key: x.key,
-		}), nil
+		})
+		if x.q.member != nil {
+			ex.Member, ex.Turn = x.q.member.ID(), 1
+		}
+		return ex, nil
 	}
 	ex, err := t.Exchange(x.id)
 	if err != nil {
@@ -178,7 +181,7 @@ func (x *Exchange) ensureRecord(t *transition) (*record.StoredExchange, error) {
 	if ex.State.Final() {
 		return nil, ErrOver
 	}
-	return ex, nil
+	return ex, t.own(ex)
 }
 
 // matching finds the request that asks the same and can still answer it.
@@ -218,13 +221,14 @@ func approverFields(roles, users []string) []string {
 // draft is a new request but for its times.
 func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) record.StoredRequest {
 	shown, hidden := redact.Call(c, d.Redact)
-	h := d.Hold
+	h, told := d.Hold, Brief(c, d)
+	folder.Complete(&told, d)
 	r := record.StoredRequest{
 		Header: record.Current(), ID: record.NewID(), Exchange: x.name(), Status: holdgate.StatusPending,
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
 		Session: x.who.Session.ID, Door: x.who.Door,
-		Call: record.StoreCall(shown, digest), Briefing: record.StoreBriefing(Brief(c, d)),
+		Call: record.StoreCall(shown, digest), Briefing: record.StoreBriefing(told),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,
 		Timeout: h.Timeout, OnTimeout: h.OnTimeout, Revision: d.Revision,
 		Passes: h.Passes || c.Kind == holdgate.KindGate,

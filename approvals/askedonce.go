@@ -24,15 +24,25 @@ const (
 // approval covers the same call at its MCP server's door.
 const AskedOnceFor = 10 * time.Minute
 
-// doorAskedOnce is the door under which such a use is recorded, whichever way
-// the call took to the server.
-const doorAskedOnce = "mcp"
+// The doors under which such uses are recorded, whichever way the call took there.
+const (
+	doorServer = "mcp"
+	doorHook   = "hook"
+)
 
-// A Twin is a call in a model's answer as it will come by once more, at the door
-// of the MCP server whose tool it is.
+// A Twin is a call in a model's answer as it will come by once more: at the door
+// of the MCP server whose tool it is, or at a hook of the agent that runs it.
 type Twin struct {
-	Digest     holdgate.Digest // of server, tool and arguments there
-	Definition string          // of the tool, as the server gave it: see [holdgate.Definition.Hash]
+	Digest     holdgate.Digest // of the call there
+	Definition string          // of the tool, as the server gave it: see [holdgate.Definition.Hash]; empty at a hook
+	AtHook     bool
+}
+
+func (t *Twin) door() string {
+	if t.AtHook {
+		return doorHook
+	}
+	return doorServer
 }
 
 // storedPass is kept of a use that covers a twin, until the twin has come or the
@@ -62,15 +72,21 @@ func passPrefix(d *holdgate.Digester, a holdgate.Agent, twin holdgate.Digest) st
 // leavePass records that a use covers a twin, where a person has approved.
 // Silence is nobody's approval.
 func (t *transition) leavePass(r *record.StoredRequest, u Use, used *storedUse) error {
-	if u.Twin == nil || r.Outcome == nil || r.Outcome.Decision == holdgate.AnswerTimeout {
+	if r.Outcome == nil || r.Outcome.Decision == holdgate.AnswerTimeout {
 		return nil
 	}
 	a := holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement}
-	used.Pass = passPrefix(t.q.c.Digester, a, u.Twin.Digest) + r.ID
-	return record.Write(t.Tx, used.Pass, storedPass{
-		Header: record.Current(), Request: r.ID, Exchange: r.Exchange, Position: r.Call.Position, CallID: r.Call.ID,
-		Definition: u.Twin.Definition, At: t.Now,
-	})
+	leave := func(twin *Twin, key *string) error {
+		if twin == nil {
+			return nil
+		}
+		*key = passPrefix(t.q.c.Digester, a, twin.Digest) + r.ID
+		return record.Write(t.Tx, *key, storedPass{
+			Header: record.Current(), Request: r.ID, Exchange: r.Exchange, Position: r.Call.Position, CallID: r.Call.ID,
+			Definition: twin.Definition, At: t.Now,
+		})
+	}
+	return errors.Join(leave(u.Twin, &used.Pass), leave(u.Hooked, &used.HookPass))
 }
 
 // reservations are the passes that exchanges are about to use, so that two calls at the
@@ -226,7 +242,7 @@ func (t *transition) useBorrowed(x *record.StoredExchange, a holdgate.Agent, u U
 	if err != nil {
 		return err
 	}
-	key := record.UsedKey(r.ID, doorAskedOnce)
+	key := record.UsedKey(r.ID, u.Twin.door())
 	switch _, err := t.Tx.Get(key); {
 	case err == nil:
 		return fmt.Errorf("request %s: %w", r.ID, ErrUsed)
@@ -250,7 +266,7 @@ func (t *transition) useBorrowed(x *record.StoredExchange, a holdgate.Agent, u U
 	}
 	e := r.Entry(audit.TypeUsed)
 	e.Door, e.Exchange, e.Call.Digest = x.Door, x.ID, u.Digest
-	e.Note = "asked once: it was approved in a model's answer"
+	e.Note = "asked once: it was approved where it came by before"
 	_, err = t.Append(e)
 	return err
 }

@@ -138,7 +138,7 @@ func TestAPassIsUsedOnce(t *testing.T) {
 		if err := useTwin(x, t, r.ID); !errors.Is(err, approvals.ErrUsed) {
 			t.Errorf("used after a restart: %v", err)
 		}
-		want := []string{"decision", "vote: through cli", "outcome", "used", "result: spent", "used: asked once: it was approved in a model's answer", "result: spent"}
+		want := []string{"decision", "vote: through cli", "outcome", "used", "result: spent", "used: asked once: it was approved where it came by before", "result: spent"}
 		if got := b.audited(r.ID); !slices.Equal(got, want) {
 			t.Errorf("audited %q", got)
 		}
@@ -244,7 +244,7 @@ func TestSilenceLeavesNoPass(t *testing.T) {
 		}
 		x := b.atDoor()
 		defer x.Leave()
-		if got := b.borrow(x, twin, "", ""); got != nil {
+		if got := b.borrow(x, twin, holdgate.RiskLow, ""); got != nil {
 			t.Errorf("borrowed %q", got)
 		}
 	})

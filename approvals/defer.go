@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -44,30 +43,10 @@ func (q *Queue) Defer(ctx context.Context, id, by string, lasts time.Duration, n
 					return err
 				}
 			}
-			if err := t.notSilent(r, n.Name); err != nil {
+			if err := t.notSilent(r, n.Name+" has put it off"); err != nil {
 				return err
 			}
 		}
 		return errors.Join(t.Write(r), t.Record(r, audit.TypeDefer, record.EventDeferred, note))
 	})
-}
-
-// notSilent has silence deny a request that it would have approved, once the time of
-// an ordinary hold is over. It leaves writing the request to its caller.
-func (t *transition) notSilent(r *record.StoredRequest, by string) error {
-	if r.OnTimeout != holdgate.TimeoutApprove {
-		return nil
-	}
-	if err := t.Tx.Delete(record.DueKey(r.Expires, r.ID)); err != nil {
-		return err
-	}
-	r.MustBeAnswered("silence does not approve: " + by + " has put it off")
-	if r.Claim == nil {
-		r.Expires = r.Created.Add(r.Timeout)
-		if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
-			r.Expires = soon
-		}
-	}
-	t.Durable(func() { t.q.silence.forget(r.ID) })
-	return t.Schedule(r.Expires, r.ID, r.Timer())
 }

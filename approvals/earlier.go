@@ -12,8 +12,9 @@ import (
 const (
 	// earlierCalls is how many calls a briefing shows that came before.
 	earlierCalls = 5
-	// earlierEntries is how far back in the audit log they are looked for.
-	earlierEntries = 200
+	// nearEntries is how far back in the audit log they are looked for first, and
+	// earlierEntries how far where there are too few.
+	nearEntries, earlierEntries = 40, 200
 )
 
 // allowedEarlier is what became of a call that policy let pass.
@@ -27,17 +28,10 @@ type earlierCall struct{ request, text, became string }
 // nil where it did nothing. It comes from the audit log, so that it outlives a
 // restart and holds nothing that policy redacts.
 func (q *Queue) earlier(ctx context.Context, who Caller) []briefing.Section {
-	head, err := q.c.Log.Head(ctx)
-	if err != nil {
-		q.c.Logger.Warn("a briefing is without the calls before", "err", err)
-		return nil
+	calls, err := q.callsOf(ctx, who, nearEntries)
+	if err == nil && len(calls) < earlierCalls {
+		calls, err = q.callsOf(ctx, who, earlierEntries)
 	}
-	var calls []earlierCall
-	from := head.Seq - min(head.Seq, earlierEntries)
-	err = q.c.Log.Each(ctx, audit.Query{Agent: who.Agent.ID, Session: who.Session.ID, From: from}, func(e audit.Entry) error {
-		calls = takeEarlier(calls, e)
-		return nil
-	})
 	if err != nil {
 		q.c.Logger.Warn("a briefing is without the calls before", "err", err)
 		return nil
@@ -50,6 +44,20 @@ func (q *Queue) earlier(ctx context.Context, who Caller) []briefing.Section {
 		s.Lines = append(s.Lines, c.became+": "+c.text)
 	}
 	return []briefing.Section{s}
+}
+
+// callsOf returns the session's calls in the last entries of the log.
+func (q *Queue) callsOf(ctx context.Context, who Caller, entries uint64) (calls []earlierCall, err error) {
+	head, err := q.c.Log.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := audit.Query{Agent: who.Agent.ID, Session: who.Session.ID, From: head.Seq - min(head.Seq, entries)}
+	err = q.c.Log.Each(ctx, query, func(e audit.Entry) error {
+		calls = takeEarlier(calls, e)
+		return nil
+	})
+	return calls, err
 }
 
 // takeEarlier adds an entry's call, or what became of one.

@@ -174,9 +174,9 @@ func (t *transition) askEdited(x *record.StoredExchange, r *record.StoredRequest
 	}
 	vote := from.Votes[len(from.Votes)-1]
 	r.EditedFrom = from.ID
-	at := r.Briefing.Place
+	told := r.Briefing // with what lies where it happens
 	r.Briefing = record.StoreBriefing(briefEdited(from, vote.By, q))
-	r.Briefing.Place = at
+	r.Briefing.Summary, r.Briefing.Undo, r.Briefing.Effects, r.Briefing.Place = told.Summary, told.Undo, told.Effects, told.Place
 	if err := t.AddRequest(x, r, match, input); err != nil {
 		return err
 	}

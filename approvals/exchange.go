@@ -72,6 +72,9 @@ func (q *Queue) Reenter(ctx context.Context, who Caller, id string, key func() (
 	if id == "" {
 		return x, nil
 	}
+	if err := q.know(ctx, id); err != nil {
+		return nil, err
+	}
 	_, err := q.join(ctx, x, id)
 	return x, err
 }
@@ -93,13 +96,20 @@ func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error
 		if !ok {
 			continue
 		}
-		ok, err := q.joinable(ctx, s.id)
-		if err != nil || !ok {
+		turn, err := q.takePart(ctx, s.id)
+		if err != nil || turn == 0 {
 			q.index.release(s, x, false)
 			if err != nil {
 				return false, err
 			}
 			continue
+		}
+		q.index.entered(s, turn)
+		if q.index.isLeft(s) {
+			if err := q.attend(ctx, s.id); err != nil {
+				q.index.release(s, x, false)
+				return false, err
+			}
 		}
 		x.id, x.slot, x.after = s.id, s, reader
 		return true, nil
@@ -107,14 +117,23 @@ func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error
 	return false, nil
 }
 
-// joinable reports whether an exchange still waits.
-func (q *Queue) joinable(ctx context.Context, id string) (bool, error) {
-	var x record.StoredExchange
-	err := q.c.Store.View(ctx, func(tx store.Tx) error { return record.Read(tx, record.PrefixExchange+id, &x) })
-	if err != nil {
-		return false, err
+// takePart has a connection take part in an exchange that still waits. It returns
+// 0 where it does not, or where a connection of another member takes part in it.
+func (q *Queue) takePart(ctx context.Context, id string) (turn uint64, err error) {
+	if q.member != nil {
+		return q.enter(ctx, id)
 	}
-	return x.State == record.StateHolding || x.State == record.StateReady && time.Now().Before(x.Due), nil
+	var x record.StoredExchange
+	err = q.c.Store.View(ctx, func(tx store.Tx) error { return record.Read(tx, record.PrefixExchange+id, &x) })
+	if err != nil || !waits(&x) {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// waits reports whether the same request can take up an exchange.
+func waits(x *record.StoredExchange) bool {
+	return x.State == record.StateHolding || x.State == record.StateReady && time.Now().Before(x.Due)
 }
 
 // named computes the exchange's key, once.
@@ -191,7 +210,7 @@ func (x *Exchange) AfterEnd(ctx context.Context, ids []string, wake func()) (for
 			break
 		}
 	}
-	return func() { x.q.index.leave(w, ids...) }
+	return func() { x.q.index.giveUp(w, ids...) }
 }
 
 // over reports whether a request of the exchange has ended.
@@ -217,8 +236,8 @@ func (x *Exchange) Detach() {
 	}
 	x.detached = true
 	x.left = make(chan struct{})
-	if x.slot != nil {
-		x.q.index.detach(x.slot, x)
+	if x.slot != nil && x.q.index.detach(x.slot, x) {
+		x.q.timer.poke()
 	}
 }
 
@@ -238,8 +257,7 @@ func (x *Exchange) Leave() {
 	if x.slot == nil {
 		return
 	}
-	x.q.index.release(x.slot, x, x.inUse)
-	if x.inUse {
+	if x.q.index.release(x.slot, x, x.inUse) {
 		x.q.timer.poke()
 	}
 }
@@ -267,6 +285,9 @@ func (q *Queue) Rejoin(ctx context.Context, who Caller, request string) (*Exchan
 	}
 	if x.State.Final() {
 		return nil, nil //nolint:nilnil // there is nothing to take part in
+	}
+	if err := q.know(ctx, x.ID); err != nil {
+		return nil, err
 	}
 	return q.Enter(ctx, who, func() (holdgate.Digest, error) { return x.Key, nil })
 }

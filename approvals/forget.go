@@ -124,8 +124,10 @@ func forgetRequest(tx store.Tx, id string) error {
 		if err := record.Decode(p.Key, p.Value, &u); err != nil {
 			return err
 		}
-		if u.Pass != "" {
-			keys = append(keys, u.Pass)
+		for _, pass := range []string{u.Pass, u.HookPass} {
+			if pass != "" {
+				keys = append(keys, pass)
+			}
 		}
 	}
 	for _, key := range keys {

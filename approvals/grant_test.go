@@ -382,3 +382,24 @@ func TestAGrantOfSomeCalls(t *testing.T) {
 		}
 	}
 }
+
+// What people let one subject of a gateway do for good, another may not.
+func TestAGrantIsForItsSubject(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	asked := func(subject string) holdgate.Call {
+		c := call("create_issue", args{"title": "a"})
+		c.Access = &holdgate.Access{Subject: []byte(subject)}
+		return c
+	}
+	const ana, bob = `{"id":"ana","type":"user"}`, `{"id":"bob","type":"user"}`
+	b.granted(asked(ana), seen(asked(ana), dir), byAgent(exactly()))
+	for _, c := range []struct {
+		call holdgate.Call
+		want bool
+	}{{asked(ana), true}, {asked(bob), false}, {call("create_issue", args{"title": "a"}), false}} {
+		if got := b.released(c.call, seen(c.call, dir)); got != c.want {
+			t.Errorf("for %+v it is released: %t", c.call.Access, got)
+		}
+	}
+}

@@ -1,15 +1,13 @@
 package approvals
 
 import (
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/folder"
 )
 
 // maxTask is how many characters of what the user has asked for are shown.
@@ -26,7 +24,7 @@ func placeOf(c holdgate.Call, d holdgate.Decision, task string) briefing.Place {
 	if d.Facts == nil || d.Facts.Dir == "" {
 		return p
 	}
-	p.Folder, p.Branch = holdgate.Visible(d.Facts.Dir), holdgate.Visible(branch(d.Facts.Dir))
+	p.Folder, p.Branch = holdgate.Visible(d.Facts.Dir), holdgate.Visible(folder.Branch(d.Facts.Dir))
 	if host, err := os.Hostname(); err == nil {
 		p.Host = holdgate.Visible(host)
 	}
@@ -43,52 +41,4 @@ func quotedTask(s string) string {
 		s = string([]rune(s)[:maxTask-1]) + "…"
 	}
 	return "“" + holdgate.Visible(s) + "”"
-}
-
-// branch is what git has checked out in the folder or in one above it, or nothing.
-// The agent may write those files: their beginnings are read, and only where they
-// are files.
-func branch(dir string) string {
-	for range 32 {
-		git := filepath.Join(dir, ".git")
-		if link, ok := strings.CutPrefix(firstLine(git), "gitdir: "); ok { // a working tree beside the repository
-			if git = link; !filepath.IsAbs(git) {
-				git = filepath.Join(dir, git)
-			}
-		}
-		if head := firstLine(filepath.Join(git, "HEAD")); head != "" {
-			if name, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
-				return name[:min(len(name), maxTask)]
-			}
-			if len(head) < 40 || strings.Trim(head, "0123456789abcdef") != "" {
-				return "" // no commit, and perhaps a secret that it was made to point to
-			}
-			return head[:12]
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
-	return ""
-}
-
-// firstLine is the first line of a small file, or nothing. It does not wait for
-// what is no file.
-func firstLine(file string) string {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	body, err := io.ReadAll(io.LimitReader(f, 512))
-	if err != nil {
-		return ""
-	}
-	line, _, _ := strings.Cut(string(body), "\n")
-	return strings.TrimSpace(line)
 }

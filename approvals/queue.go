@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/members"
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
@@ -30,7 +31,12 @@ const DefaultRedeem = time.Hour
 
 // Config is what a Queue needs. Store, Log, Digester and SealKey must be set.
 type Config struct {
-	Store     store.Store
+	Store store.Store
+	// Member names this queue among those that work on the store. Empty: it is alone.
+	Member string
+	// Others names the other members that work now. Nil: there are none, and what is
+	// left of any other is taken up when the queue opens.
+	Others    func(context.Context) ([]string, error)
 	Log       *audit.Log
 	Digester  *holdgate.Digester
 	SealKey   []byte         // 32 bytes, for bodies at rest
@@ -91,7 +97,7 @@ type InForce struct {
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
-// use. There must be one Queue for a store.
+// use. There must be one Queue for a store where its Config names no member.
 type Queue struct {
 	// Rooms of the queue, each with what it keeps.
 	Agents   *agents.Keeper
@@ -103,6 +109,7 @@ type Queue struct {
 	Passkeys *passkeys.Keeper
 
 	c       Config
+	member  *members.Life           // nil where the queue is alone
 	own     atomic.Pointer[InForce] // of a queue whose Config has no InForce
 	book    *record.Book
 	index   *index
@@ -177,10 +184,14 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		},
 	})
 	q.book.Durable = append(q.book.Durable, q.index.learn, q.silence.learn, q.timer.learn)
-	if err := q.takeUp(ctx); err != nil {
-		return nil, fmt.Errorf("opening the queue: %w", err)
-	}
 	q.life, q.stop = context.WithCancel(context.WithoutCancel(ctx))
+	err = q.joinMembers(ctx)
+	if err == nil {
+		err = q.takeUp(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the queue: %w", err), q.Close())
+	}
 	q.timer.expect(0)
 	q.goroutine.Go(func() { q.keepTime(q.life) })
 	return q, nil
@@ -262,7 +273,13 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			id := strings.TrimPrefix(p.Key, record.PrefixOpen)
 			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
 			q.ledger.add(charge{accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes}})
-			if x.Sending {
+			taken := false
+			if q.member != nil {
+				if taken, err = q.member.Other(tx, x.Member); err != nil {
+					return err
+				}
+			}
+			if x.Sending && !taken {
 				orphans = append(orphans, id)
 			}
 		}
@@ -333,6 +350,7 @@ func (q *Queue) settleOrphan(ctx context.Context, id, note string) error {
 		if err != nil || x.State.Final() {
 			return err
 		}
+		x.Member = ""
 		return t.Orphan(x, note)
 	})
 	if err != nil {

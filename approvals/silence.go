@@ -176,17 +176,29 @@ func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 	return nil
 }
 
-// unheard ends the window of a request that no channel has told anybody of:
-// from now on silence denies it, once the time of an ordinary hold is over.
-func (t *transition) unheard(r *record.StoredRequest, d record.Due) error {
-	r.MustBeAnswered("silence does not approve: no channel has told anybody")
-	r.Expires = r.Created.Add(r.Timeout)
-	if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
-		r.Expires = soon
+// notSilent has silence deny a request that it would have approved, once the time of
+// an ordinary hold is over. It leaves writing the request to its caller.
+func (t *transition) notSilent(r *record.StoredRequest, why string) error {
+	if r.OnTimeout != holdgate.TimeoutApprove {
+		return nil
+	}
+	if err := t.Tx.Delete(record.DueKey(r.Expires, r.ID)); err != nil {
+		return err
+	}
+	r.MustBeAnswered("silence does not approve: " + why)
+	if r.Claim == nil {
+		r.Expires = r.Created.Add(r.Timeout)
+		if soon := t.Now.Add(time.Minute); r.Expires.Before(soon) {
+			r.Expires = soon
+		}
 	}
 	t.Durable(func() { t.q.silence.forget(r.ID) })
-	return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueRequest),
-		t.Record(r, audit.TypeExtended, record.EventExtended, r.SilenceDenied))
+	return t.Schedule(r.Expires, r.ID, r.Timer())
+}
+
+// unheard is notSilent for a request to which nothing else happens.
+func (t *transition) unheard(r *record.StoredRequest, why string) error {
+	return errors.Join(t.notSilent(r, why), t.Write(r), t.Record(r, audit.TypeExtended, record.EventExtended, r.SilenceDenied))
 }
 
 // takeUpSilence brings a request that was stored back to what the process knows.

@@ -143,6 +143,27 @@ func (q *Queue) doDue(ctx context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
+	left := q.index.takeLeft()
+	for len(left) > 0 {
+		some := left[:min(len(left), dueBatch)]
+		var g errgroup.Group
+		g.SetLimit(dueParallel)
+		for _, l := range some {
+			g.Go(func() error { return q.left(ctx, l.id, l.turn) })
+		}
+		if err := g.Wait(); err != nil {
+			q.index.putLeft(left)
+			return time.Time{}, fmt.Errorf("freeing exchanges for other members: %w", err)
+		}
+		left = left[len(some):]
+	}
+	deserted := q.index.takeDeserted()
+	for i, d := range deserted {
+		if err := q.desert(ctx, d); err != nil {
+			q.index.putDeserted(deserted[i:])
+			return time.Time{}, fmt.Errorf("noting that a run has ended: %w", err)
+		}
+	}
 	for {
 		dues, next, err := q.dues(ctx)
 		if err != nil || len(dues) == 0 {
@@ -229,8 +250,11 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		if r.OnTimeout != holdgate.TimeoutApprove {
 			return t.EndRequest(r, holdgate.StatusExpired, o, r.SilenceDenied)
 		}
-		if !r.Told {
-			return t.unheard(r, d)
+		switch {
+		case r.RunEnded != nil:
+			return t.unheard(r, runHasEnded)
+		case !r.Told:
+			return t.unheard(r, "no channel has told anybody")
 		}
 		s, err := t.q.Agents.StatusIn(t.Change, r.Agent, r.Session)
 		if err != nil {
@@ -260,7 +284,11 @@ func (q *Queue) giveUp(ctx context.Context, d record.Due) error {
 		if err != nil {
 			return err
 		}
-		if !mine {
+		taken, err := t.elsewhere(x)
+		if err != nil {
+			return err
+		}
+		if !mine || taken {
 			return t.Enter(x, record.StateReady)
 		}
 		return t.Conclude(x, record.StateSpent, "the same call did not come again in time")

@@ -21,6 +21,7 @@ type Use struct {
 	// where there is none. Where Borrowed is set it is this very call, and the
 	// request is one that [Exchange.Borrow] found.
 	Twin     *Twin
+	Hooked   *Twin // the same at a hook of the agent; nil where there is none
 	Borrowed bool
 }
 
@@ -33,6 +34,7 @@ type storedUse struct {
 	Digest   holdgate.Digest `json:"digest"`
 	At       time.Time       `json:"at"`
 	Pass     string          `json:"pass,omitempty"` // the key of what covers its twin
+	HookPass string          `json:"hook_pass,omitempty"`
 }
 
 // Use marks requests as used, all or none, before the first byte of their
@@ -146,6 +148,8 @@ func (x *Exchange) Done(ctx context.Context, delivered bool, note string) error 
 		switch {
 		case err != nil || ex.State.Final():
 			return err
+		case t.own(ex) != nil:
+			return t.own(ex)
 		case delivered:
 			return t.Conclude(ex, record.StateSpent, note)
 		case ex.InUse():

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,11 @@ func (t *transition) admits(r *record.StoredRequest, v Vote) error {
 		if err := r.Eligibility(t.People).Entitles(n, v.Channel, v.Assurance); err != nil {
 			return err
 		}
+		if v.Assurance == assuranceText {
+			if why := NotByText(r.View(t.People)); why != "" {
+				return fmt.Errorf("%w: %s", people.ErrNotEntitled, why)
+			}
+		}
 	}
 	if err := takes(r, v); err != nil {
 		return err
@@ -38,11 +44,29 @@ func (t *transition) admits(r *record.StoredRequest, v Vote) error {
 	}
 	switch {
 	case v.Stop && !n.Has(people.RoleOperate):
-		return fmt.Errorf("%w: stopping the agent takes the role %s", people.ErrNotEntitled, people.RoleOperate)
+		return fmt.Errorf("%w: stopping the agent takes the role %s; answer without stopping it, or ask somebody who has the role", people.ErrNotEntitled, people.RoleOperate)
 	case approving && v.Decision != holdgate.AnswerEdit && approvedBy(r, t.People, n):
 		return ErrVoted
 	}
 	return nil
+}
+
+// assuranceText is that of a vote whose voter nothing proves but the place that it came
+// from.
+const assuranceText = "text"
+
+// NotByText says why nobody may approve the request by an answer of the assurance text, or
+// nothing: such answers count up to medium risk, for no quorum and for no passkey.
+func NotByText(r Request) string {
+	switch {
+	case r.Risk != holdgate.RiskLow && r.Risk != holdgate.RiskMedium:
+		return fmt.Sprintf("an answer given there counts up to medium risk, and this is of %s risk", cmp.Or(string(r.Risk), "unknown"))
+	case r.Approvers.Quorum > 1:
+		return fmt.Sprintf("an answer given there counts for no quorum, and %d people must approve", r.Approvers.Quorum)
+	case people.Assurance(r.Approvers.Demands()) > people.Assurance(assuranceText):
+		return fmt.Sprintf("approving it needs an assurance (%s) that an answer given there does not have", r.Approvers.Demands())
+	}
+	return ""
 }
 
 // approvedBy reports whether the person has voted for the call already.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -16,12 +18,12 @@ import (
 // policy sees it, and the body goes on as it came.
 func TestOperationsAreNamedByWhatTheRequestSays(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	up := newUpstream(t, plainly(&seen, 200, `{}`))
+	var seen proxytest.Counter
+	up := proxytest.NewUpstream(t, proxytest.Answer(&seen, 200, `{}`))
 	port := up[strings.LastIndex(up, ":"):]
-	names := &nameServer{answer: func(string, int) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} }}
+	names := &proxytest.NameServer{Answer: func(string, int) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} }}
 	const host = "ec2.eu-west-1.amazonaws.com"
-	policy := withPolicy(t, `package holdgate
+	policy := proxytest.WithPolicy(t, `package holdgate
 
 import rego.v1
 
@@ -31,7 +33,7 @@ decision := {"action": "allow", "rule": input.http.operation} if not contains(in
 
 decision := {"action": "hold", "rule": input.http.operation} if contains(input.http.operation, "Terminate")
 `)
-	g := newGateTo(t, map[string]string{"aws": "http://" + host + port}, nil, policy, withBudget(50*time.Millisecond), withNames(names.resolver(t)))
+	g := proxytest.NewTo(t, map[string]string{"aws": "http://" + host + port}, nil, policy, proxytest.WithBudget(50*time.Millisecond), proxytest.WithNames(names.Resolver(t)))
 	const form = "application/x-www-form-urlencoded"
 	tests := []struct{ name, method, query, typ, target, body, rule string }{
 		{"a target", "POST", "", "application/x-amz-json-1.0", "Svc_2014.DescribeThing", `{"a":1}`, "aws.ec2.DescribeThing"},
@@ -48,9 +50,9 @@ decision := {"action": "hold", "rule": input.http.operation} if contains(input.h
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			before, judged := len(seen.all()), len(g.entries(audit.TypeDecision))
+			before, judged := len(seen.All()), len(g.Entries(audit.TypeDecision))
 			req, err := http.NewRequestWithContext(t.Context(), tt.method, "http://"+host+port+"/"+tt.query, strings.NewReader(tt.body))
-			must(t, err)
+			proxytest.Must(t, err)
 			if tt.typ != "" {
 				req.Header.Set("Content-Type", tt.typ)
 			}
@@ -59,14 +61,14 @@ decision := {"action": "hold", "rule": input.http.operation} if contains(input.h
 					req.Header.Add("X-Amz-Target", target)
 				}
 			}
-			resp, err := g.proxied().Do(req)
-			must(t, err)
+			resp, err := g.Proxied().Do(req)
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
-			entries := g.entries(audit.TypeDecision)
+			entries := g.Entries(audit.TypeDecision)
 			if len(entries) <= judged || entries[len(entries)-1].Decision.Rule != tt.rule {
 				t.Fatalf("status %d, %d decisions, the last %+v; want %s", resp.StatusCode, len(entries)-judged, entries[len(entries)-1].Decision, tt.rule)
 			}
-			got := seen.all()[before:]
+			got := seen.All()[before:]
 			if held := strings.Contains(tt.rule, "Terminate"); held && len(got) != 0 || !held && (len(got) != 1 || got[0] != tt.body) {
 				t.Errorf("status %d, the upstream got %.200q", resp.StatusCode, got)
 			}

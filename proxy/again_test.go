@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
@@ -35,25 +37,25 @@ decision := {"action": "deny", "rule": "again.deny", "reason": "it may not go on
 
 func TestAnApprovedCallIsDecidedAgain(t *testing.T) {
 	t.Parallel()
-	ask := func(t *testing.T, command string) (*sidecar, <-chan string) {
-		var seen counter
-		g := newGate(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", command), msgEnd("tool_use")), withPolicy(t, againPolicy))
+	ask := func(t *testing.T, command string) (*proxytest.Sidecar, <-chan string) {
+		var seen proxytest.Counter
+		g := proxytest.New(t, proxytest.Stream(&seen, proxytest.MessageStart(), proxytest.MessageTool("0", "toolu_1", command), proxytest.MessageEnd("tool_use")), proxytest.WithPolicy(t, againPolicy))
 		got := make(chan string, 1)
-		go func() { got <- readAll(t, g.post(t.Context(), messages, askStream).Body) }()
-		g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+		go func() { got <- proxytest.ReadAll(t, g.Post(t.Context(), proxytest.Messages, proxytest.AskStream).Body) }()
+		g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
 		return g, got
 	}
 	t.Run("the next question is asked, and both approvals are used", func(t *testing.T) {
 		g, got := ask(t, "gated twice")
-		second := g.pending(1)[0]
+		second := g.Pending(1)[0]
 		if second.Rule != "again.second" {
 			t.Errorf("asked under rule %s", second.Rule)
 		}
-		g.decide(second, holdgate.AnswerApprove, "")
+		g.Decide(second, holdgate.AnswerApprove, "")
 		if body := <-got; !strings.Contains(body, "toolu_1") {
 			t.Errorf("the call did not go on:\n%s", body)
 		}
-		if n := len(g.entries(audit.TypeUsed)); n != 2 {
+		if n := len(g.Entries(audit.TypeUsed)); n != 2 {
 			t.Errorf("%d approvals were used, want 2", n)
 		}
 	})
@@ -62,7 +64,7 @@ func TestAnApprovedCallIsDecidedAgain(t *testing.T) {
 		if body := <-got; strings.Contains(body, "toolu_1") || !strings.Contains(body, "again.deny") {
 			t.Errorf("the call went on:\n%s", body)
 		}
-		if n := len(g.entries(audit.TypeUsed)); n != 0 {
+		if n := len(g.Entries(audit.TypeUsed)); n != 0 {
 			t.Errorf("%d approvals were used, want none", n)
 		}
 	})
@@ -81,12 +83,12 @@ func (s *syncing) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 func TestPromise8ADenialIsSyncedBeforeItTakesEffect(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	up := newUpstream(t, streamer(&seen, msgStart(), msgTool("0", "toolu_1", "forbidden"), msgEnd("tool_use")))
+	var seen proxytest.Counter
+	up := proxytest.NewUpstream(t, proxytest.Stream(&seen, proxytest.MessageStart(), proxytest.MessageTool("0", "toolu_1", "forbidden"), proxytest.MessageEnd("tool_use")))
 	disk := &syncing{}
-	g := newGateWith(t, parts{store: func(s store.Store) store.Store { disk.Store = s; return disk }}, map[string]string{"test": up}, nil)
+	g := proxytest.NewWith(t, proxytest.Parts{Store: func(s store.Store) store.Store { disk.Store = s; return disk }}, map[string]string{"test": up}, nil)
 	before := disk.updates.Load()
-	if body := readAll(t, g.post(t.Context(), messages, askStream).Body); !strings.Contains(body, noticeWord) {
+	if body := proxytest.ReadAll(t, g.Post(t.Context(), proxytest.Messages, proxytest.AskStream).Body); !strings.Contains(body, proxytest.NoticeWord) {
 		t.Fatalf("nothing was refused:\n%s", body)
 	}
 	if n := disk.updates.Load() - before; n != 1 {

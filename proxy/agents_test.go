@@ -3,7 +3,6 @@ package proxy_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/proxy/proxytest"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -24,39 +25,10 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// ask sends a request of session s1 to the agents' API.
-func (g *sidecar) ask(method, path, body string, headers ...string) (int, string) {
-	g.t.Helper()
-	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
-	must(g.t, err)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	req.Header.Set("X-Session-Id", "s1")
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	resp, err := g.client.Do(req)
-	must(g.t, err)
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	must(g.t, err)
-	return resp.StatusCode, string(b)
-}
-
-func read[T any](t *testing.T, text string) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("reading %q: %v", text, err)
-	}
-	return v
-}
-
 // agentsGate decides by the shipped pack, with reports that count.
-func agentsGate(t *testing.T) *sidecar {
-	var seen counter
-	return newGateTo(t, map[string]string{"test": newUpstream(t, calling(&seen, "cp a b"))}, nil, withShippedPolicy(), func(c *proxy.Config) {
+func agentsGate(t *testing.T) *proxytest.Sidecar {
+	var seen proxytest.Counter
+	return proxytest.NewTo(t, map[string]string{"test": proxytest.NewUpstream(t, proxytest.Calling(&seen, "cp a b"))}, nil, proxytest.WithShippedPolicy(), func(c *proxy.Config) {
 		c.Confidence = proxy.Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9}
 	})
 }
@@ -75,67 +47,67 @@ func TestGatesAreAnsweredInEachWay(t *testing.T) {
 		{holdgate.AnswerSteer, "add tests first", holdgate.StatusSteered, "add tests first"},
 	} {
 		t.Run(string(tt.answer), func(t *testing.T) {
-			status, body := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`)
-			asked := read[agentapi.Gate](t, body)
+			status, body := g.AskAPI("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`)
+			asked := proxytest.Read[agentapi.Gate](t, body)
 			if status != 201 || asked.Status != holdgate.StatusPending || asked.ID == "" {
 				t.Fatalf("asked: %d %s", status, body)
 			}
-			if _, again := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`); read[agentapi.Gate](t, again).ID != asked.ID {
+			if _, again := g.AskAPI("POST", "/v1/gates", `{"type":"before_commit","message":"Commit the parser?","context":{"diff":"-a\n+b"},"artifacts":["parser.go"]}`); proxytest.Read[agentapi.Gate](t, again).ID != asked.ID {
 				t.Errorf("the same gate asked again while it waits is another: %s", again)
 			}
-			r := g.pending(1)[0]
+			r := g.Pending(1)[0]
 			if r.ID != asked.ID || r.Gate != "before_commit" || r.Call.Kind != holdgate.KindGate || !strings.Contains(strings.Join(r.Briefing.Details, "\n"), "+b") {
 				t.Errorf("people see %+v", r)
 			}
-			if _, body := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, body).Status != tracks.SessionWaiting {
+			if _, body := g.AskAPI("GET", "/v1/session", ""); proxytest.Read[agentapi.Session](t, body).Status != tracks.SessionWaiting {
 				t.Errorf("the session: %s", body)
 			}
 			got := make(chan string, 1)
-			go func() { _, body := g.ask("GET", "/v1/gates/"+asked.ID+"?wait=60s", ""); got <- body }()
-			g.decide(r, tt.answer, tt.text)
+			go func() { _, body := g.AskAPI("GET", "/v1/gates/"+asked.ID+"?wait=60s", ""); got <- body }()
+			g.Decide(r, tt.answer, tt.text)
 			for range 2 { // once it was told, it can be asked for again
-				a := read[agentapi.Gate](t, <-got)
+				a := proxytest.Read[agentapi.Gate](t, <-got)
 				if a.Status != tt.status || a.Outcome == nil || !strings.Contains(a.Text, tt.says) || !strings.Contains(a.Text, "ann") {
 					t.Errorf("answered: %+v", a)
 				}
-				go func() { _, body := g.ask("GET", "/v1/gates/"+asked.ID, ""); got <- body }()
+				go func() { _, body := g.AskAPI("GET", "/v1/gates/"+asked.ID, ""); got <- body }()
 			}
 			<-got
 		})
 	}
 	// The steer is the last answer: whoever is asked again sees it.
-	g.ask("POST", "/v1/gates", `{"type":"before_commit"}`)
-	if text := strings.Join(g.pending(1)[0].Briefing.Details, "\n"); !strings.Contains(text, "steered by ann: add tests first") {
+	g.AskAPI("POST", "/v1/gates", `{"type":"before_commit"}`)
+	if text := strings.Join(g.Pending(1)[0].Briefing.Details, "\n"); !strings.Contains(text, "steered by ann: add tests first") {
 		t.Errorf("the gate asked again does not show the steer:\n%s", text)
 	}
-	if _, body := g.ask("GET", "/v1/pending", ""); len(read[[]agentapi.Pending](t, body)) != 1 {
+	if _, body := g.AskAPI("GET", "/v1/pending", ""); len(proxytest.Read[[]agentapi.Pending](t, body)) != 1 {
 		t.Errorf("pending: %s", body)
 	}
-	if n := len(g.entries(audit.TypeUsed)); n != 1 {
+	if n := len(g.Entries(audit.TypeUsed)); n != 1 {
 		t.Errorf("%d approvals were used, want 1", n)
 	}
-	s, err := g.queue.Sessions.One(t.Context(), "", "s1")
-	must(t, err)
+	s, err := g.Queue.Sessions.One(t.Context(), "", "s1")
+	proxytest.Must(t, err)
 	if len(s.Passed) != 1 || s.Passed[0].Gate != "before_commit" || s.Counts.Steered != 1 || s.Counts.Denied != 1 {
 		t.Errorf("the session: %+v", s)
 	}
-	g.verified()
+	g.Verified()
 }
 
 func TestAChoiceAtAGate(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres",{"id":"none","label":"Neither","effect":"deny"}]}`)
-	asked := read[agentapi.Gate](t, body)
-	r := g.pending(1)[0]
-	_, err := g.queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "postgres", By: "ann", Channel: "cli", Digest: r.Call.Digest})
-	must(t, err)
-	_, body = g.ask("GET", "/v1/gates/"+asked.ID, "")
-	if a := read[agentapi.Gate](t, body); a.Status != holdgate.StatusApproved || a.Outcome.Choice != "postgres" {
+	_, body := g.AskAPI("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres",{"id":"none","label":"Neither","effect":"deny"}]}`)
+	asked := proxytest.Read[agentapi.Gate](t, body)
+	r := g.Pending(1)[0]
+	_, err := g.Queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "postgres", By: "ann", Channel: "cli", Digest: r.Call.Digest})
+	proxytest.Must(t, err)
+	_, body = g.AskAPI("GET", "/v1/gates/"+asked.ID, "")
+	if a := proxytest.Read[agentapi.Gate](t, body); a.Status != holdgate.StatusApproved || a.Outcome.Choice != "postgres" {
 		t.Errorf("chosen: %s", body)
 	}
-	_, body = g.ask("POST", "/v1/gates", `{"type":"constraint_exception","message":"it takes a week"}`)
-	if a := read[agentapi.Gate](t, body); len(a.Options) != 3 || a.Options[0].ID != "expand" {
+	_, body = g.AskAPI("POST", "/v1/gates", `{"type":"constraint_exception","message":"it takes a week"}`)
+	if a := proxytest.Read[agentapi.Gate](t, body); len(a.Options) != 3 || a.Options[0].ID != "expand" {
 		t.Errorf("a constraint exception: %s", body)
 	}
 }
@@ -143,21 +115,21 @@ func TestAChoiceAtAGate(t *testing.T) {
 func TestTheOptionOtherIsATextOfThePersonsOwn(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	_, body := g.ask("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres","Other...",{"id":"own","label":"other…"},"Another..."]}`)
-	asked := read[agentapi.Gate](t, body)
+	_, body := g.AskAPI("POST", "/v1/gates", `{"type":"which_database","kind":"choice","options":["postgres","Other...",{"id":"own","label":"other…"},"Another..."]}`)
+	asked := proxytest.Read[agentapi.Gate](t, body)
 	if o := asked.Options; len(o) != 4 || o[0].Other || !o[1].Other || !o[2].Other || o[3].Other {
 		t.Fatalf("options: %s", body)
 	}
-	r := g.pending(1)[0]
+	r := g.Pending(1)[0]
 	choose := approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "Other...", By: "ann", Channel: "cli", Digest: r.Call.Digest}
-	if _, err := g.queue.Decide(t.Context(), r.ID, choose); !errors.Is(err, approvals.ErrSteerEmpty) {
+	if _, err := g.Queue.Decide(t.Context(), r.ID, choose); !errors.Is(err, approvals.ErrSteerEmpty) {
 		t.Errorf("without a text: %v", err)
 	}
 	choose.Instructions = "take the one that is there"
-	_, err := g.queue.Decide(t.Context(), r.ID, choose)
-	must(t, err)
-	_, body = g.ask("GET", "/v1/gates/"+asked.ID, "")
-	if a := read[agentapi.Gate](t, body); a.Outcome == nil || a.Outcome.Instructions != choose.Instructions {
+	_, err := g.Queue.Decide(t.Context(), r.ID, choose)
+	proxytest.Must(t, err)
+	_, body = g.AskAPI("GET", "/v1/gates/"+asked.ID, "")
+	if a := proxytest.Read[agentapi.Gate](t, body); a.Outcome == nil || a.Outcome.Instructions != choose.Instructions {
 		t.Errorf("chosen: %s", body)
 	}
 }
@@ -165,13 +137,13 @@ func TestTheOptionOtherIsATextOfThePersonsOwn(t *testing.T) {
 func TestAGateThatIsOffPassesAtOnce(t *testing.T) {
 	t.Parallel()
 	no := false
-	g := newGateWith(t, withGates(map[string]sessions.Gate{"before_verify": {Enabled: &no}}), nil, nil, withShippedPolicy())
-	status, body := g.ask("POST", "/v1/gates", `{"type":"before_verify"}`)
-	a := read[agentapi.Gate](t, body)
+	g := proxytest.NewWith(t, proxytest.WithGates(map[string]sessions.Gate{"before_verify": {Enabled: &no}}), nil, nil, proxytest.WithShippedPolicy())
+	status, body := g.AskAPI("POST", "/v1/gates", `{"type":"before_verify"}`)
+	a := proxytest.Read[agentapi.Gate](t, body)
 	if status != 201 || a.Status != holdgate.StatusApproved || a.Outcome.By != "policy" {
 		t.Fatalf("%d %s", status, body)
 	}
-	if _, again := g.ask("GET", "/v1/gates/"+a.ID, ""); read[agentapi.Gate](t, again).Status != holdgate.StatusApproved {
+	if _, again := g.AskAPI("GET", "/v1/gates/"+a.ID, ""); proxytest.Read[agentapi.Gate](t, again).Status != holdgate.StatusApproved {
 		t.Errorf("asked for again: %s", again)
 	}
 }
@@ -179,17 +151,17 @@ func TestAGateThatIsOffPassesAtOnce(t *testing.T) {
 func TestOneAgentsSessionsDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	_, body := g.ask("POST", "/v1/gates", `{"type":"before_commit"}`)
-	id := read[agentapi.Gate](t, body).ID
-	if status, body := g.ask("GET", "/v1/gates/"+id, "", "X-Session-Id", "s2"); status != 404 {
+	_, body := g.AskAPI("POST", "/v1/gates", `{"type":"before_commit"}`)
+	id := proxytest.Read[agentapi.Gate](t, body).ID
+	if status, body := g.AskAPI("GET", "/v1/gates/"+id, "", "X-Session-Id", "s2"); status != 404 {
 		t.Errorf("another session: %d %s", status, body)
 	}
-	if _, body := g.ask("GET", "/v1/pending", "", "X-Session-Id", "s2"); strings.TrimSpace(body) != "[]" {
+	if _, body := g.AskAPI("GET", "/v1/pending", "", "X-Session-Id", "s2"); strings.TrimSpace(body) != "[]" {
 		t.Errorf("another session sees pending %s", body)
 	}
-	answered := g.inSession("s1", askPlain)
-	for _, r := range g.pending(1) {
-		g.decide(r, holdgate.AnswerApprove, "")
+	answered := g.InSession("s1", proxytest.AskPlain)
+	for _, r := range g.Pending(1) {
+		g.Decide(r, holdgate.AnswerApprove, "")
 	}
 	<-answered
 }
@@ -226,14 +198,14 @@ func TestTheAgentsAPIRefusesWhatIsWrong(t *testing.T) {
 		{"a form", "POST", "/v1/gates", `{"type":"a"}`, []string{"Content-Type", "text/plain"}, 415, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			status, body := g.ask(tt.method, tt.path, tt.body, tt.headers...)
-			p := read[agentapi.Problem](t, body)
+			status, body := g.AskAPI(tt.method, tt.path, tt.body, tt.headers...)
+			p := proxytest.Read[agentapi.Problem](t, body)
 			if status != tt.status || p.Field != tt.field || p.Detail == "" {
 				t.Errorf("got %d, field %q: %s", status, p.Field, body)
 			}
 		})
 	}
-	if list := g.pending(0); len(list) != 0 {
+	if list := g.Pending(0); len(list) != 0 {
 		t.Errorf("%d requests are pending", len(list))
 	}
 }
@@ -249,13 +221,13 @@ func TestNoWordOfAnAgentsShowsACredential(t *testing.T) {
 		{"a question", "/v1/messages", `{"type":"clarification_request","content":"Is this right?\n` + aToken + `"}`},
 		{"a gate", "/v1/gates", `{"type":"plan","message":"with ` + aToken + `","context":{"task":"` + aToken + `"},"artifacts":["` + aToken + `"]}`},
 	} {
-		if status, body := g.ask("POST", tt.path, tt.body, "X-Session-Id", "s1"); status != 201 || strings.Contains(body, aToken) {
+		if status, body := g.AskAPI("POST", tt.path, tt.body, "X-Session-Id", "s1"); status != 201 || strings.Contains(body, aToken) {
 			t.Errorf("%s: %d %s", tt.name, status, body)
 		}
 	}
-	shown := fmt.Sprintf("%+v", g.pending(3))
+	shown := fmt.Sprintf("%+v", g.Pending(3))
 	kept := ""
-	must(t, g.store.View(t.Context(), func(tx store.Tx) error {
+	proxytest.Must(t, g.Store.View(t.Context(), func(tx store.Tx) error {
 		for p, err := range tx.Scan("", "") {
 			if err != nil {
 				return err
@@ -277,10 +249,10 @@ func TestNoWordOfAnAgentsShowsACredential(t *testing.T) {
 func TestAnAgentTightensItsModeAndNeverLoosensIt(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	if status, body := g.ask("PUT", "/v1/session", `{"mode":"manual"}`); status != 200 || read[agentapi.Session](t, body).Mode != sessions.ModeManual {
+	if status, body := g.AskAPI("PUT", "/v1/session", `{"mode":"manual"}`); status != 200 || proxytest.Read[agentapi.Session](t, body).Mode != sessions.ModeManual {
 		t.Fatalf("tighter: %d %s", status, body)
 	}
-	if status, body := g.ask("PUT", "/v1/session", `{"mode":"auto"}`); status != 403 {
+	if status, body := g.AskAPI("PUT", "/v1/session", `{"mode":"auto"}`); status != 403 {
 		t.Errorf("looser: %d %s", status, body)
 	}
 }
@@ -290,11 +262,11 @@ func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
 	g := agentsGate(t)
 	report := func(body string) agentapi.Reported {
 		t.Helper()
-		status, text := g.ask("POST", "/v1/confidence", body)
+		status, text := g.AskAPI("POST", "/v1/confidence", body)
 		if status != 201 {
 			t.Fatalf("%d %s", status, text)
 		}
-		return read[agentapi.Reported](t, text)
+		return proxytest.Read[agentapi.Reported](t, text)
 	}
 	if r := report(`{"task_id":"t1","score":95}`); r.Escalated || r.ID == "" {
 		t.Errorf("sure: %+v", r)
@@ -303,29 +275,29 @@ func TestAReportBelowTheLineOpensAGateAndChangesWaitForIt(t *testing.T) {
 	if !r.Escalated || r.Gate == "" {
 		t.Fatalf("not sure: %+v", r)
 	}
-	opened := g.pending(1)[0]
+	opened := g.Pending(1)[0]
 	if text := strings.Join(opened.Briefing.Details, "\n"); opened.ID != r.Gate || opened.Gate != sessions.GateConfidence || !strings.Contains(text, "the spec is unclear") {
 		t.Errorf("people see %s: %s", opened.Gate, text)
 	}
-	answered := g.inSession("s1", askPlain) // a write
-	if held := g.pending(2)[1]; held.Rule != "session.gate" || held.Gate != sessions.GateConfidence {
+	answered := g.InSession("s1", proxytest.AskPlain) // a write
+	if held := g.Pending(2)[1]; held.Rule != "session.gate" || held.Gate != sessions.GateConfidence {
 		t.Errorf("the write is held by %s under %s", held.Rule, held.Gate)
 	}
-	g.decide(opened, holdgate.AnswerApprove, "")
+	g.Decide(opened, holdgate.AnswerApprove, "")
 	if body := <-answered; !strings.Contains(body, `"tool_use"`) {
 		t.Errorf("let go on: %s", body)
 	}
-	if n := len(g.entries(audit.TypeConfidence)); n != 2 {
+	if n := len(g.Entries(audit.TypeConfidence)); n != 2 {
 		t.Errorf("%d reports are in the log, want 2", n)
 	}
-	g.verified()
+	g.Verified()
 }
 
 func TestThePageOfAReportShowsWhatCountsAndWhatItRestsOn(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	g.ask("POST", "/v1/confidence", `{"score":85,"verification":{"tier":2,"checks":[{"name":"tests","passed":true},{"name":"lint","passed":false}],"confidence":0.7},"retries":{"count":2,"max":4}}`)
-	page := g.pending(1)[0].Briefing
+	g.AskAPI("POST", "/v1/confidence", `{"score":85,"verification":{"tier":2,"checks":[{"name":"tests","passed":true},{"name":"lint","passed":false}],"confidence":0.7},"retries":{"count":2,"max":4}}`)
+	page := g.Pending(1)[0].Briefing
 	if why := strings.Join(page.Why, "\n"); !strings.Contains(why, "the confidence is 0.58; it reports 0.85") {
 		t.Errorf("people see %s", why)
 	}
@@ -339,19 +311,19 @@ func TestThePageOfAReportShowsWhatCountsAndWhatItRestsOn(t *testing.T) {
 func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	_, text := g.ask("POST", "/v1/confidence", `{"score":0.1,"reasons":["nothing works"]}`)
-	r := read[agentapi.Reported](t, text)
+	_, text := g.AskAPI("POST", "/v1/confidence", `{"score":0.1,"reasons":["nothing works"]}`)
+	r := proxytest.Read[agentapi.Reported](t, text)
 	if !r.Escalated {
 		t.Fatalf("%s", text)
 	}
-	if _, text := g.ask("GET", "/v1/session", ""); read[agentapi.Session](t, text).Status != tracks.SessionPaused {
+	if _, text := g.AskAPI("GET", "/v1/session", ""); proxytest.Read[agentapi.Session](t, text).Status != tracks.SessionPaused {
 		t.Errorf("the session: %s", text)
 	}
-	answered := g.inSession("s1", askPlain)
-	another := g.inSession("s2", askPlain)
-	d := g.pending(1)[0]
+	answered := g.InSession("s1", proxytest.AskPlain)
+	another := g.InSession("s2", proxytest.AskPlain)
+	d := g.Pending(1)[0]
 	for _, session := range []string{"s1", "s2"} {
-		if s, _ := g.queue.Agents.StatusOf(holdgate.AgentDefault, session); s.State != agents.Paused {
+		if s, _ := g.Queue.Agents.StatusOf(holdgate.AgentDefault, session); s.State != agents.Paused {
 			t.Errorf("session %s is %s", session, s)
 		}
 	}
@@ -365,27 +337,27 @@ func TestAReportOfNoTrustAtAllPausesTheSession(t *testing.T) {
 	if d.ID != r.Gate || d.Gate != sessions.GateDiagnostics || !d.Required {
 		t.Errorf("people are asked %+v", d)
 	}
-	g.decide(d, holdgate.AnswerSteer, "begin anew")
+	g.Decide(d, holdgate.AnswerSteer, "begin anew")
 	for _, answered := range []<-chan string{answered, another} {
 		if body := <-answered; !strings.Contains(body, `"tool_use"`) {
 			t.Errorf("steered: %s", body)
 		}
 	}
-	if _, text := g.ask("GET", "/v1/gates/"+r.Gate, ""); !strings.Contains(text, "begin anew") {
+	if _, text := g.AskAPI("GET", "/v1/gates/"+r.Gate, ""); !strings.Contains(text, "begin anew") {
 		t.Errorf("the agent is told %s", text)
 	}
-	g.verified()
+	g.Verified()
 }
 
 func TestReportsAreSwitchable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]proxy.Confidence{"off": {Threshold: 0.9, AutoEscalate: true}, "not escalated": {Enabled: true, Threshold: 0.9}} {
-		g := newGateTo(t, nil, nil, withShippedPolicy(), func(to *proxy.Config) { to.Confidence = c })
-		status, text := g.ask("POST", "/v1/confidence", `{"score":0.3}`)
-		if status != 201 || read[agentapi.Reported](t, text).Escalated || len(g.pending(0)) != 0 {
+		g := proxytest.NewTo(t, nil, nil, proxytest.WithShippedPolicy(), func(to *proxy.Config) { to.Confidence = c })
+		status, text := g.AskAPI("POST", "/v1/confidence", `{"score":0.3}`)
+		if status != 201 || proxytest.Read[agentapi.Reported](t, text).Escalated || len(g.Pending(0)) != 0 {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
-		if len(g.entries(audit.TypeConfidence)) != 1 {
+		if len(g.Entries(audit.TypeConfidence)) != 1 {
 			t.Errorf("%s: the report is not in the log", name)
 		}
 	}
@@ -396,7 +368,7 @@ func TestAClientThatEndsAGatesWaitIsNoError(t *testing.T) {
 	t.Parallel()
 	out, in := io.Pipe()
 	t.Cleanup(func() { in.Close() })
-	g := newGateTo(t, nil, nil, withShippedPolicy(), func(c *proxy.Config) {
+	g := proxytest.NewTo(t, nil, nil, proxytest.WithShippedPolicy(), func(c *proxy.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(in, nil))
 	})
 	lines := make(chan string, 1000)
@@ -406,13 +378,13 @@ func TestAClientThatEndsAGatesWaitIsNoError(t *testing.T) {
 			lines <- s.Text()
 		}
 	}()
-	_, body := g.ask("POST", "/v1/gates", `{"type":"before_commit","message":"Commit?"}`)
+	_, body := g.AskAPI("POST", "/v1/gates", `{"type":"before_commit","message":"Commit?"}`)
 	ctx, leave := context.WithCancel(t.Context())
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { leave() }})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/v1/gates/"+read[agentapi.Gate](t, body).ID+"?wait=60s", nil)
-	must(t, err)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/v1/gates/"+proxytest.Read[agentapi.Gate](t, body).ID+"?wait=60s", nil)
+	proxytest.Must(t, err)
 	req.Header.Set("X-Session-Id", "s1")
-	if resp, err := g.client.Do(req); err == nil {
+	if resp, err := g.Client.Do(req); err == nil {
 		resp.Body.Close()
 		t.Fatal("the gate was answered")
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/acp"
+	"github.com/holdgate/holdgate/proxy/authzen"
 	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
@@ -229,14 +231,23 @@ func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *route.Target {
 		s.api.ServeHTTP(w, r)
 		return nil
 	}
+	if authzen.Serves(p) {
+		s.running.Add(1)
+		defer s.running.Done()
+		s.authzen.ServeHTTP(w, r)
+		return nil
+	}
 	if name, ok := strings.CutPrefix(p, stdio.Path); ok {
 		return s.orRefused(w, r, nil, s.mcp.ServeStdio(w, r, name))
+	}
+	if p == acp.PathCalls || p == acp.PathWithdraw {
+		return s.orRefused(w, r, nil, s.acp.Serve(w, r))
 	}
 	if p == "/healthz" {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, /mcp or /v1/... for what agents ask of Holdgate, or this address as HTTP proxy")
+	s.refuseHTTP(w, r, http.StatusNotFound, "", "nothing is served at "+holdgate.Visible(r.URL.Path)+": use /up/NAME/... for an upstream, /mcp/NAME for an MCP server, /mcp or /v1/... for what agents ask of Holdgate, /access/v1/... for AuthZEN, or this address as HTTP proxy")
 	return nil
 }
 

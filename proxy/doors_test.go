@@ -1,87 +1,55 @@
 package proxy_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/store/audit"
 )
-
-// speak writes a request to the agents' door as it stands and returns the
-// answer: clients of net/http would not send all of these.
-func (g *sidecar) speak(request string) (*http.Response, string) {
-	g.t.Helper()
-	c, err := net.Dial("tcp", g.addr)
-	must(g.t, err)
-	defer c.Close()
-	_, err = io.WriteString(c, request)
-	must(g.t, err)
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	must(g.t, err)
-	defer resp.Body.Close()
-	return resp, readAll(g.t, resp.Body)
-}
-
-func (g *sidecar) port() string {
-	_, port, err := net.SplitHostPort(g.addr)
-	must(g.t, err)
-	return port
-}
-
-// refusals returns the rules of what was refused before it reached policy.
-func (g *sidecar) refusals() []string {
-	g.t.Helper()
-	var rules []string
-	for _, e := range g.entries(audit.TypeRefused) {
-		rules = append(rules, e.Decision.Rule)
-	}
-	return rules
-}
 
 func TestAWebPageCannotUseTheOwnPaths(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{}`))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`))
 	tests := []struct {
 		name    string
 		host    string
 		headers string
 		ok      bool
 	}{
-		{"the door by address", g.addr, "", true},
-		{"the door by name", "localhost:" + g.port(), "", true},
-		{"the door by name in capitals, with the root's dot", "LOCALHOST.:" + g.port(), "", true},
-		{"the door by IPv6", "[::1]:" + g.port(), "", true},
-		{"a name that was bound to this address", "evil.example:" + g.port(), "", false},
+		{"the door by address", g.Addr, "", true},
+		{"the door by name", "localhost:" + g.Port(), "", true},
+		{"the door by name in capitals, with the root's dot", "LOCALHOST.:" + g.Port(), "", true},
+		{"the door by IPv6", "[::1]:" + g.Port(), "", true},
+		{"a name that was bound to this address", "evil.example:" + g.Port(), "", false},
 		{"another host's address", "1.1.1.1", "", false},
 		{"no host", "", "", false},
-		{"a page of the door's own", g.addr, "Origin: http://" + g.addr + "\r\n", true},
-		{"a page of another site", g.addr, "Origin: https://evil.example\r\n", false},
-		{"a page of another port", g.addr, "Origin: http://127.0.0.1:1\r\n", false},
-		{"a page without an origin", g.addr, "Origin: null\r\n", false},
-		{"a browser's word on another site", g.addr, "Sec-Fetch-Site: cross-site\r\n", false},
-		{"a browser's word on the same site", g.addr, "Sec-Fetch-Site: same-site\r\n", false},
-		{"a browser's address bar", g.addr, "Sec-Fetch-Site: none\r\n", true},
+		{"a page of the door's own", g.Addr, "Origin: http://" + g.Addr + "\r\n", true},
+		{"a page of another site", g.Addr, "Origin: https://evil.example\r\n", false},
+		{"a page of another port", g.Addr, "Origin: http://127.0.0.1:1\r\n", false},
+		{"a page without an origin", g.Addr, "Origin: null\r\n", false},
+		{"a browser's word on another site", g.Addr, "Sec-Fetch-Site: cross-site\r\n", false},
+		{"a browser's word on the same site", g.Addr, "Sec-Fetch-Site: same-site\r\n", false},
+		{"a browser's address bar", g.Addr, "Sec-Fetch-Site: none\r\n", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			before, refused := len(seen.all()), len(g.refusals())
-			resp, body := g.speak("GET /up/test/x HTTP/1.1\r\nHost: " + tt.host + "\r\n" + tt.headers + "Connection: close\r\n\r\n")
+			before, refused := len(seen.All()), len(g.Refusals())
+			resp, body := g.SendRaw("GET /up/test/x HTTP/1.1\r\nHost: " + tt.host + "\r\n" + tt.headers + "Connection: close\r\n\r\n")
 			if tt.ok {
-				if resp.StatusCode != 200 || len(seen.all()) != before+1 {
+				if resp.StatusCode != 200 || len(seen.All()) != before+1 {
 					t.Errorf("status %d: %s", resp.StatusCode, body)
 				}
 				return
 			}
-			if resp.StatusCode != 403 || len(seen.all()) != before || len(g.refusals()) != refused+1 {
-				t.Errorf("status %d, reached the upstream: %t, logged: %t", resp.StatusCode, len(seen.all()) != before, len(g.refusals()) != refused)
+			if resp.StatusCode != 403 || len(seen.All()) != before || len(g.Refusals()) != refused+1 {
+				t.Errorf("status %d, reached the upstream: %t, logged: %t", resp.StatusCode, len(seen.All()) != before, len(g.Refusals()) != refused)
 			}
 		})
 	}
@@ -89,30 +57,30 @@ func TestAWebPageCannotUseTheOwnPaths(t *testing.T) {
 
 func TestAbsoluteFormToTheOwnAddress(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{}`))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`))
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	g.s.Own(other.Listener.Addr())
+	g.Server.Own(other.Listener.Addr())
 	otherPort := other.URL[strings.LastIndex(other.URL, ":"):]
 	tests := []struct {
 		name, url string
 		status    int
 	}{
-		{"is served as if direct", "http://" + g.addr + "/up/test/x", 200},
-		{"is served as if direct by name", "http://localhost:" + g.port() + "/up/test/x", 200},
-		{"is served as if direct by the unspecified address", "http://0.0.0.0:" + g.port() + "/up/test/x", 200},
+		{"is served as if direct", "http://" + g.Addr + "/up/test/x", 200},
+		{"is served as if direct by name", "http://localhost:" + g.Port() + "/up/test/x", 200},
+		{"is served as if direct by the unspecified address", "http://0.0.0.0:" + g.Port() + "/up/test/x", 200},
 		{"of the approvers' door is refused", other.URL + "/v1/approvals", 403},
 		{"of the approvers' door by name is refused", "http://localhost" + otherPort + "/v1/approvals", 403},
 		{"of the approvers' door by IPv6 is refused", "http://[::1]" + otherPort + "/v1/approvals", 403},
 		{"of the approvers' door as a mapped address is refused", "http://[::ffff:127.0.0.1]" + otherPort + "/v1/approvals", 403},
 		{"with a scheme of its own is refused", "ftp://example.com/x", 400},
-		{"over TLS to the own address is refused", "https://" + g.addr + "/up/test/x", 403},
+		{"over TLS to the own address is refused", "https://" + g.Addr + "/up/test/x", 403},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			host := strings.SplitN(strings.SplitN(tt.url, "//", 2)[1], "/", 2)[0]
-			resp, body := g.speak("GET " + tt.url + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
+			resp, body := g.SendRaw("GET " + tt.url + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
 			if resp.StatusCode != tt.status {
 				t.Errorf("status %d, want %d: %s", resp.StatusCode, tt.status, body)
 			}
@@ -122,18 +90,18 @@ func TestAbsoluteFormToTheOwnAddress(t *testing.T) {
 
 func TestAddressesThatTheConfigurationDoesNotNameAreRefused(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`))
-	unnamed := httptest.NewServer(plainly(&seen, 200, `{}`))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{"id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`))
+	unnamed := httptest.NewServer(proxytest.Answer(&seen, 200, `{}`))
 	defer unnamed.Close()
 	port := unnamed.URL[strings.LastIndex(unnamed.URL, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		t.Run("plain "+host, func(t *testing.T) {
-			resp, err := g.proxied().Get("http://" + host + port + "/secret")
-			must(t, err)
+			resp, err := g.Proxied().Get("http://" + host + port + "/secret")
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
 			var problem struct{ Title, Detail string }
-			must(t, json.Unmarshal([]byte(readAll(t, resp.Body)), &problem))
+			proxytest.Must(t, json.Unmarshal([]byte(proxytest.ReadAll(t, resp.Body)), &problem))
 			if resp.StatusCode != 403 || !strings.Contains(problem.Detail, "refused") {
 				t.Errorf("status %d: %+v", resp.StatusCode, problem)
 			}
@@ -141,53 +109,53 @@ func TestAddressesThatTheConfigurationDoesNotNameAreRefused(t *testing.T) {
 	}
 	for _, host := range []string{"169.254.169.254", "10.0.0.1", "192.168.0.1"} {
 		t.Run("plain "+host, func(t *testing.T) {
-			resp, err := g.proxied().Get("http://" + host + "/latest/meta-data")
-			must(t, err)
+			resp, err := g.Proxied().Get("http://" + host + "/latest/meta-data")
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
 			if resp.StatusCode != 403 {
-				t.Errorf("status %d: %s", resp.StatusCode, readAll(t, resp.Body))
+				t.Errorf("status %d: %s", resp.StatusCode, proxytest.ReadAll(t, resp.Body))
 			}
 		})
 	}
 	t.Run("a model request", func(t *testing.T) {
-		resp, err := g.proxied().Post(unnamed.URL+"/v1/messages", "application/json", strings.NewReader(askPlain))
-		must(t, err)
+		resp, err := g.Proxied().Post(unnamed.URL+"/v1/messages", "application/json", strings.NewReader(proxytest.AskPlain))
+		proxytest.Must(t, err)
 		defer resp.Body.Close()
-		body := readAll(t, resp.Body)
+		body := proxytest.ReadAll(t, resp.Body)
 		if resp.StatusCode != 403 || !strings.Contains(body, `"type":"error"`) {
 			t.Errorf("status %d: %s", resp.StatusCode, body)
 		}
 	})
-	if n := len(seen.all()); n != 0 {
+	if n := len(seen.All()); n != 0 {
 		t.Fatalf("an address that nobody named was reached %d times", n)
 	}
-	for _, rule := range g.refusals() {
+	for _, rule := range g.Refusals() {
 		if rule != holdgate.RuleAddress {
 			t.Errorf("a refusal is logged under %s", rule)
 		}
 	}
-	if n := len(g.refusals()); n != 9 {
+	if n := len(g.Refusals()); n != 9 {
 		t.Errorf("%d refusals are logged, want 9", n)
 	}
 	t.Run("but a named one passes through the proxy as well", func(t *testing.T) {
-		resp, err := g.proxied().Post(g.s.Config().Upstreams["test"].String()+"/v1/messages", "application/json", strings.NewReader(askPlain))
-		must(t, err)
+		resp, err := g.Proxied().Post(g.Config.Upstreams["test"].String()+"/v1/messages", "application/json", strings.NewReader(proxytest.AskPlain))
+		proxytest.Must(t, err)
 		defer resp.Body.Close()
-		if resp.StatusCode != 200 || len(seen.all()) != 1 {
-			t.Errorf("status %d: %s", resp.StatusCode, readAll(t, resp.Body))
+		if resp.StatusCode != 200 || len(seen.All()) != 1 {
+			t.Errorf("status %d: %s", resp.StatusCode, proxytest.ReadAll(t, resp.Body))
 		}
 	})
 }
 
 func TestUpJoinsPathsOnly(t *testing.T) {
 	t.Parallel()
-	var paths counter
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		paths.mu.Lock()
-		defer paths.mu.Unlock()
-		paths.bodies = append(paths.bodies, r.Host+" "+r.RequestURI)
+	var paths proxytest.Counter
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths.Mu.Lock()
+		defer paths.Mu.Unlock()
+		paths.Bodies = append(paths.Bodies, r.Host+" "+r.RequestURI)
 	}))
-	host := g.s.Config().Upstreams["test"].Host
+	host := g.Config.Upstreams["test"].Host
 	tests := []struct{ path, want string }{
 		{"/up/test/v1/files?x=1", host + " /v1/files?x=1"},
 		{"/up/test", host + " /"},
@@ -210,9 +178,9 @@ func TestUpJoinsPathsOnly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.path, func(t *testing.T) {
-			before := len(paths.all())
-			resp, _ := g.speak("GET " + tt.path + " HTTP/1.1\r\nHost: " + g.addr + "\r\nConnection: close\r\n\r\n")
-			got := paths.all()[before:]
+			before := len(paths.All())
+			resp, _ := g.SendRaw("GET " + tt.path + " HTTP/1.1\r\nHost: " + g.Addr + "\r\nConnection: close\r\n\r\n")
+			got := paths.All()[before:]
 			switch {
 			case tt.want == "" && (len(got) != 0 || resp.StatusCode/100 != 4):
 				t.Errorf("status %d, the upstream saw %q", resp.StatusCode, got)
@@ -227,9 +195,9 @@ func TestUpJoinsPathsOnly(t *testing.T) {
 // model's is a model's.
 func TestNoSpellingOfAPathEscapesTheCodec(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"forbidden\"}"}}]}}]}`))
-	up := g.s.Config().Upstreams["test"].String()
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"forbidden\"}"}}]}}]}`))
+	up := g.Config.Upstreams["test"].String()
 	for _, path := range []string{
 		"/v1/chat/completions", "/v1/chat//completions", "/v1/Chat/Completions/", "/v1/chat/./completions", "/x/../v1/chat/completions", "/v1/ch%61t/completions",
 		"/v1/Responses", "/v1//responses", "/v1beta/models/m:GenerateContent",
@@ -237,7 +205,7 @@ func TestNoSpellingOfAPathEscapesTheCodec(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			host := strings.TrimPrefix(up, "http://")
 			body := `{"model":"m","messages":[{"role":"user","content":"go"}]}`
-			resp, got := g.speak("POST " + up + path + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\nContent-Length: " + itoa(len(body)) + "\r\nConnection: close\r\n\r\n" + body)
+			resp, got := g.SendRaw("POST " + up + path + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\nConnection: close\r\n\r\n" + body)
 			if strings.Contains(got, `"tool_calls":[`) {
 				t.Errorf("status %d: a call went by unseen: %s", resp.StatusCode, got)
 			}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
@@ -30,6 +32,8 @@ type request struct {
 // agent has it, and of MCP so do results.
 func (e *request) run() error {
 	switch {
+	case e.Target.Socket:
+		return e.s.sockets.Open(e.Exchange)
 	case e.Target.Codec != nil:
 		return e.model()
 	case e.Target.MCP && mcpproxy.Speaks(e.R):
@@ -153,11 +157,22 @@ func (e *request) asked() (model.Asked, *route.Refusal) {
 		return model.Asked{}, rerr
 	}
 	asked, err := model.Parse(e.Target.Codec, e.Target.URL.Path, document)
+	if err == nil {
+		e.AtHost(asked.Call.Model)
+	}
+	if e.Target.Message != nil && err == nil {
+		asked.Stream, asked.Call.Model.Stream = true, true
+		e.Until, e.Remark = e.Began.Add(messagePatience), gate.Remarks(e.Remark, "over a WebSocket")
+	}
 	if err != nil {
 		return model.Asked{}, &route.Refusal{Status: http.StatusBadRequest, Rule: holdgate.RuleMalformed, Err: err}
 	}
 	return asked, nil
 }
+
+// messagePatience is how long a client waits for the answer to a message on a WebSocket: it
+// gets signs of life all the time.
+const messagePatience = 24 * time.Hour
 
 // noMembers are those of a request without a body.
 func noMembers(func(wire.Member, error) bool) {}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/route"
@@ -29,11 +31,11 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 	tests := []struct {
 		name, path, body string
 		answer           header
-		options          []gateOption
+		options          []proxytest.Option
 		refused          string
 	}{
 		{"a picture", openaiFile, "\x89PNG\r\n\x1a\n\x00\x00", nil, nil, ""},
-		{"a table that is longer than a document may be", openaiFile, strings.Repeat("a,b\n", 1000), nil, []gateOption{small}, ""},
+		{"a table that is longer than a document may be", openaiFile, strings.Repeat("a,b\n", 1000), nil, []proxytest.Option{small}, ""},
 		{"JSON", openaiFile, `{"a": 1}`, nil, nil, ""},
 		{"nothing", openaiFile, "", nil, nil, ""},
 		{"a batch without calls", openaiFile, said, nil, nil, ""},
@@ -45,20 +47,20 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 		{"one that asks for a tool of a hosted server", openaiFile, batch(`"output":[{"type":"mcp_approval_request"}]`), nil, nil, "tool calls"},
 		{"a batch of Gemini's", geminiFile, batch(`"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]`), nil, nil, "tool calls"},
 		{"under another type", openaiFile, withCall, header{"Content-Type": "image/png"}, nil, "tool calls"},
-		{"in UTF-16", openaiFile, wide(withCall), nil, nil, "tool calls"},
-		{"compressed", openaiFile, gzipped(withCall), header{"Content-Encoding": "gzip"}, nil, "tool calls"},
+		{"in UTF-16", openaiFile, proxytest.UTF16(withCall), nil, nil, "tool calls"},
+		{"compressed", openaiFile, proxytest.Gzipped(withCall), header{"Content-Encoding": "gzip"}, nil, "tool calls"},
 		{"in an unknown encoding", openaiFile, withCall, header{"Content-Encoding": "x-own"}, nil, "x-own"},
-		{"JSON that is longer than a document may be", openaiFile, `{"a":"` + strings.Repeat("x", 1<<10) + `"}`, nil, []gateOption{small}, "bytes"},
+		{"JSON that is longer than a document may be", openaiFile, `{"a":"` + strings.Repeat("x", 1<<10) + `"}`, nil, []proxytest.Option{small}, "bytes"},
 		{"a part", openaiFile, withCall[50:], header{":status": "206"}, nil, "206"},
 		{"another place", openaiFile, "", header{":status": "302", "Location": "https://elsewhere.example/"}, nil, "302"},
 		{"an error", openaiFile, `{"error":{}}`, header{":status": "404"}, nil, ""},
-		{"where the configuration lets all through", openaiFile, withCall, nil, []gateOption{func(c *proxy.Config) { c.AllowUnsupported = true }}, ""},
+		{"where the configuration lets all through", openaiFile, withCall, nil, []proxytest.Option{func(c *proxy.Config) { c.AllowUnsupported = true }}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			asked := make(chan http.Header, 1)
-			g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked <- r.Header.Clone()
 				status := http.StatusOK
 				for k, v := range tt.answer {
@@ -71,27 +73,27 @@ func TestFilesOfModelHostsPassUnlessTheyHoldCalls(t *testing.T) {
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, tt.body)
 			}), tt.options...)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+tt.path, nil)
-			must(t, err)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+tt.path, nil)
+			proxytest.Must(t, err)
 			req.Header.Set("Range", "bytes=50-")
-			resp, err := g.client.Do(req)
-			must(t, err)
+			resp, err := g.Client.Do(req)
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
-			got, whole := readAll(t, resp.Body), (<-asked).Get("Range") == ""
+			got, whole := proxytest.ReadAll(t, resp.Body), (<-asked).Get("Range") == ""
 			if tt.refused == "" {
 				if got != tt.body {
 					t.Errorf("status %d: %.200q", resp.StatusCode, got)
 				}
 			} else if resp.StatusCode != http.StatusForbidden || !strings.Contains(got, tt.refused) || strings.Contains(got, "custom_id") {
 				t.Errorf("status %d: %.200q", resp.StatusCode, got)
-			} else if rules := g.refusals(); len(rules) != 1 || rules[0] != holdgate.RuleUnsupported {
+			} else if rules := g.Refusals(); len(rules) != 1 || rules[0] != holdgate.RuleUnsupported {
 				t.Errorf("logged: %v", rules)
 			}
 			if looked := tt.path != container && len(tt.options) == 0; looked && !whole {
 				t.Error("a part was asked for")
 			}
 			decided := 0
-			for _, e := range g.entries(audit.TypeDecision) {
+			for _, e := range g.Entries(audit.TypeDecision) {
 				if e.Call.Kind == holdgate.KindHTTPRequest {
 					decided++
 				}

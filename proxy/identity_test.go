@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/socket/sockettest"
@@ -24,50 +26,6 @@ import (
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/store/audit"
 )
-
-// Tokens as identity.NewToken makes them.
-var (
-	annsToken = "hgt_" + strings.Repeat("a1", 32)
-	bobsToken = "hgt_" + strings.Repeat("b2", 32)
-)
-
-// provenPolicy denies what is not proven, and says in its reason who asked.
-const provenPolicy = `package holdgate
-
-import rego.v1
-
-default decision := {"action": "deny", "rule": "test.unproven", "reason": "nobody is proven"}
-
-decision := {"action": "allow", "rule": "test.proven"} if input.agent.proven
-`
-
-func withAgents(t testing.TB, agents ...identity.Agent) gateOption {
-	book, err := identity.New(agents, nil)
-	must(t, err)
-	return func(c *proxy.Config) { c.Agents = func() *identity.Book { return book } }
-}
-
-func annAndBob(t testing.TB) gateOption {
-	return withAgents(t,
-		identity.Agent{ID: "ann", Labels: map[string]string{"team": "a"}, Tokens: [][32]byte{identity.Hash(annsToken)}},
-		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}})
-}
-
-// asker keeps what reached an upstream: the whole head and the path.
-type asker struct{ counter }
-
-func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var head strings.Builder
-	_ = r.Header.Write(&head)
-	a.mu.Lock()
-	a.bodies = append(a.bodies, r.URL.String()+"\n"+head.String())
-	a.mu.Unlock()
-	_, _ = io.WriteString(w, "{}")
-}
-
-func basic(user, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-}
 
 // credentialPlaces are requests that show whose they are, in each way that a
 // client can.
@@ -90,47 +48,47 @@ func credentialPlaces(base, up string) map[string]func() (*http.Request, *http.C
 	}
 	host := strings.TrimPrefix(base, "http://")
 	return map[string]func() (*http.Request, *http.Client){
-		"proxy user":          proxied("http://ann:" + annsToken + "@" + host),
-		"proxy bearer":        proxied(base, "Proxy-Authorization", "Bearer "+annsToken),
-		"header":              direct(base+"/up/test/thing", "Holdgate-Token", annsToken),
-		"header by proxy":     proxied(base, "Holdgate-Token", annsToken),
-		"path":                direct(base + "/as/" + annsToken + "/up/test/thing"),
-		"in the place of key": direct(base+"/up/test/thing", "X-Api-Key", annsToken),
-		"as bearer of a key":  direct(base+"/up/test/thing", "Authorization", "Bearer "+annsToken),
-		"two that agree":      direct(base+"/as/"+annsToken+"/up/test/thing", "X-Api-Key", annsToken),
+		"proxy user":          proxied("http://ann:" + proxytest.AnnsToken + "@" + host),
+		"proxy bearer":        proxied(base, "Proxy-Authorization", "Bearer "+proxytest.AnnsToken),
+		"header":              direct(base+"/up/test/thing", "Holdgate-Token", proxytest.AnnsToken),
+		"header by proxy":     proxied(base, "Holdgate-Token", proxytest.AnnsToken),
+		"path":                direct(base + "/as/" + proxytest.AnnsToken + "/up/test/thing"),
+		"in the place of key": direct(base+"/up/test/thing", "X-Api-Key", proxytest.AnnsToken),
+		"as bearer of a key":  direct(base+"/up/test/thing", "Authorization", "Bearer "+proxytest.AnnsToken),
+		"two that agree":      direct(base+"/as/"+proxytest.AnnsToken+"/up/test/thing", "X-Api-Key", proxytest.AnnsToken),
 	}
 }
 
 func TestACredentialProvesWhoAsks(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
-	for name, make := range credentialPlaces(g.url, g.s.Config().Upstreams["test"].String()) {
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, proxytest.ProvenPolicy))
+	for name, make := range credentialPlaces(g.URL, g.Config.Upstreams["test"].String()) {
 		t.Run(name, func(t *testing.T) {
-			before := len(up.all())
+			before := len(up.All())
 			r, client := make()
 			resp, err := client.Do(r)
-			must(t, err)
-			text := readAll(t, resp.Body)
+			proxytest.Must(t, err)
+			text := proxytest.ReadAll(t, resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("got %d %s, want 200", resp.StatusCode, text)
 			}
-			reached := up.all()
+			reached := up.All()
 			if len(reached) != before+1 || strings.Contains(reached[before], "hgt_") || strings.Contains(reached[before], "Proxy-Auth") ||
 				strings.Contains(reached[before], base64.StdEncoding.EncodeToString([]byte("ann:"))) {
 				t.Errorf("the credential reached the upstream: %q", reached[before:])
 			}
-			decided := g.entries(audit.TypeDecision)
+			decided := g.Entries(audit.TypeDecision)
 			if last := decided[len(decided)-1]; last.Call.Agent != "ann" || !last.Call.Proven {
 				t.Errorf("the log says %+v asked, want ann, proven", last.Call)
 			}
 		})
 	}
-	for _, e := range g.entries("") {
+	for _, e := range g.Entries("") {
 		text, err := json.Marshal(e)
-		must(t, err)
-		if strings.Contains(string(text), annsToken) {
+		proxytest.Must(t, err)
+		if strings.Contains(string(text), proxytest.AnnsToken) {
 			t.Errorf("the log holds the token: %s", text)
 		}
 	}
@@ -138,48 +96,48 @@ func TestACredentialProvesWhoAsks(t *testing.T) {
 
 func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, strings.Replace(proxytest.ProvenPolicy, `"deny"`, `"allow"`, 1)))
 	strange := "hgt_" + strings.Repeat("c3", 32)
-	u := g.s.Config().Upstreams["test"].String()
+	u := g.Config.Upstreams["test"].String()
 	for _, tt := range []struct {
 		name, url string
 		header    []string
 		status    int
 	}{
-		{"header", g.url + "/up/test/x", []string{"Holdgate-Token", strange}, 401},
-		{"empty header", g.url + "/up/test/x", []string{"Holdgate-Token", ""}, 401},
-		{"path", g.url + "/as/" + strange + "/up/test/x", nil, 401},
-		{"path without a token", g.url + "/as//up/test/x", nil, 401},
-		{"key", g.url + "/up/test/x", []string{"X-Api-Key", strange}, 401},
-		{"two agents", g.url + "/as/" + annsToken + "/up/test/x", []string{"Holdgate-Token", bobsToken}, 401},
-		{"proxy", u + "/x", []string{"Proxy-Authorization", basic("ann", strange)}, 407},
-		{"another's name", u + "/x", []string{"Proxy-Authorization", basic("bob", annsToken)}, 407},
-		{"two tokens", g.url + "/up/test/x", []string{"Holdgate-Token", annsToken, "Holdgate-Token", bobsToken}, 401},
-		{"one token twice", g.url + "/up/test/x", []string{"Holdgate-Token", annsToken, "Holdgate-Token", annsToken}, 401},
-		{"two for the proxy", u + "/x", []string{"Proxy-Authorization", basic("ann", annsToken), "Proxy-Authorization", basic("bob", bobsToken)}, 407},
+		{"header", g.URL + "/up/test/x", []string{"Holdgate-Token", strange}, 401},
+		{"empty header", g.URL + "/up/test/x", []string{"Holdgate-Token", ""}, 401},
+		{"path", g.URL + "/as/" + strange + "/up/test/x", nil, 401},
+		{"path without a token", g.URL + "/as//up/test/x", nil, 401},
+		{"key", g.URL + "/up/test/x", []string{"X-Api-Key", strange}, 401},
+		{"two agents", g.URL + "/as/" + proxytest.AnnsToken + "/up/test/x", []string{"Holdgate-Token", proxytest.BobsToken}, 401},
+		{"proxy", u + "/x", []string{"Proxy-Authorization", proxytest.Basic("ann", strange)}, 407},
+		{"another's name", u + "/x", []string{"Proxy-Authorization", proxytest.Basic("bob", proxytest.AnnsToken)}, 407},
+		{"two tokens", g.URL + "/up/test/x", []string{"Holdgate-Token", proxytest.AnnsToken, "Holdgate-Token", proxytest.BobsToken}, 401},
+		{"one token twice", g.URL + "/up/test/x", []string{"Holdgate-Token", proxytest.AnnsToken, "Holdgate-Token", proxytest.AnnsToken}, 401},
+		{"two for the proxy", u + "/x", []string{"Proxy-Authorization", proxytest.Basic("ann", proxytest.AnnsToken), "Proxy-Authorization", proxytest.Basic("bob", proxytest.BobsToken)}, 407},
 		{"unreadable", u + "/x", []string{"Proxy-Authorization", "Digest x"}, 407},
-		{"nobody", g.url + "/up/test/x", nil, 200}, // the control
+		{"nobody", g.URL + "/up/test/x", nil, 200}, // the control
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := len(up.all())
+			before := len(up.All())
 			r, err := http.NewRequest(http.MethodGet, tt.url, nil)
-			must(t, err)
+			proxytest.Must(t, err)
 			for i := 0; i < len(tt.header); i += 2 {
 				r.Header.Add(tt.header[i], tt.header[i+1])
 			}
 			client := http.DefaultClient
 			if strings.HasPrefix(tt.url, u) {
-				client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(parseURL(t, g.url)), DisableKeepAlives: true}}
+				client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxytest.ParseURL(t, g.URL)), DisableKeepAlives: true}}
 			}
 			resp, err := client.Do(r)
-			must(t, err)
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
-			text := readAll(t, resp.Body)
+			text := proxytest.ReadAll(t, resp.Body)
 			if resp.StatusCode != tt.status || strings.Contains(text, strange) {
 				t.Errorf("got %d %s, want %d without the token", resp.StatusCode, text, tt.status)
 			}
-			if reached := len(up.all()) - before; (reached > 0) != (tt.status == 200) {
+			if reached := len(up.All()) - before; (reached > 0) != (tt.status == 200) {
 				t.Errorf("%d requests reached the upstream", reached)
 			}
 		})
@@ -190,40 +148,40 @@ func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 // give it away.
 func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, `"deny"`, `"allow"`, 1)))
-	at, u := g.url+"/up/test/x", g.s.Config().Upstreams["test"].String()
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, strings.Replace(proxytest.ProvenPolicy, `"deny"`, `"allow"`, 1)))
+	at, u := g.URL+"/up/test/x", g.Config.Upstreams["test"].String()
 	for name, ask := range map[string]struct {
 		url    string
 		header []string
 	}{
-		"query":               {at + "?key=" + annsToken, nil},
-		"query, escaped":      {at + "?key=hgt%5F" + strings.TrimPrefix(annsToken, "hgt_"), nil},
-		"path":                {at + "/" + annsToken, nil},
-		"path of another's":   {u + "/as/" + annsToken + "/x", nil},
-		"path of no door":     {g.url + "//as/" + annsToken + "/up/test/x", nil},
-		"escaped as":          {g.url + "/%61s/" + annsToken + "/up/test/x", nil},
-		"basic":               {at, []string{"Authorization", basic("ann", annsToken)}},
-		"basic, as user":      {at, []string{"Authorization", basic(annsToken, "")}},
-		"cookie":              {at, []string{"Cookie", "k=" + annsToken}},
-		"another header":      {at, []string{"X-Auth-Token", annsToken}},
-		"in another scheme":   {at, []string{"Authorization", "Token " + annsToken}},
-		"besides one that is": {at, []string{"Holdgate-Token", annsToken, "X-Auth-Token", annsToken}},
+		"query":               {at + "?key=" + proxytest.AnnsToken, nil},
+		"query, escaped":      {at + "?key=hgt%5F" + strings.TrimPrefix(proxytest.AnnsToken, "hgt_"), nil},
+		"path":                {at + "/" + proxytest.AnnsToken, nil},
+		"path of another's":   {u + "/as/" + proxytest.AnnsToken + "/x", nil},
+		"path of no door":     {g.URL + "//as/" + proxytest.AnnsToken + "/up/test/x", nil},
+		"escaped as":          {g.URL + "/%61s/" + proxytest.AnnsToken + "/up/test/x", nil},
+		"basic":               {at, []string{"Authorization", proxytest.Basic("ann", proxytest.AnnsToken)}},
+		"basic, as user":      {at, []string{"Authorization", proxytest.Basic(proxytest.AnnsToken, "")}},
+		"cookie":              {at, []string{"Cookie", "k=" + proxytest.AnnsToken}},
+		"another header":      {at, []string{"X-Auth-Token", proxytest.AnnsToken}},
+		"in another scheme":   {at, []string{"Authorization", "Token " + proxytest.AnnsToken}},
+		"besides one that is": {at, []string{"Holdgate-Token", proxytest.AnnsToken, "X-Auth-Token", proxytest.AnnsToken}},
 	} {
-		if status, text := g.as("", ask.url, ask.header...); status != 401 && status != 407 || strings.Contains(text, "hgt_") {
+		if status, text := g.AskAs("", ask.url, ask.header...); status != 401 && status != 407 || strings.Contains(text, "hgt_") {
 			t.Errorf("%s: got %d %s, want 401 without the token", name, status, text)
 		}
 	}
-	if status, text := g.as("", at, "Authorization", "bearer "+annsToken); status != 200 { // RFC 9110 section 11.1: in any case
+	if status, text := g.AskAs("", at, "Authorization", "bearer "+proxytest.AnnsToken); status != 200 { // RFC 9110 section 11.1: in any case
 		t.Errorf("bearer: got %d %s", status, text)
 	}
-	for _, reached := range up.all() {
-		if strings.Contains(reached, annsToken[4:]) || strings.Contains(reached, "Basic") {
+	for _, reached := range up.All() {
+		if strings.Contains(reached, proxytest.AnnsToken[4:]) || strings.Contains(reached, "Basic") {
 			t.Errorf("the token reached the upstream: %q", reached)
 		}
 	}
-	for _, e := range g.entries("") {
-		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), annsToken[4:]) {
+	for _, e := range g.Entries("") {
+		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), proxytest.AnnsToken[4:]) {
 			t.Errorf("the log holds the token: %s", text)
 		}
 	}
@@ -232,24 +190,24 @@ func TestATokenInAnotherPlaceGoesNowhere(t *testing.T) {
 // TestAPathOfAnothersIsLeftAlone is about /as/... of upstreams, which is no token.
 func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g, secure := newTLSGate(t, up, annAndBob(t), withPolicy(t, provenPolicy))
+	up := &proxytest.Recorder{}
+	g, secure := proxytest.NewTLS(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, proxytest.ProvenPolicy))
 	roots := x509.NewCertPool()
-	roots.AddCert(g.ca.Leaf)
+	roots.AddCert(g.CA.Leaf)
 	client := &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyURL(parseURL(t, "http://ann:"+annsToken+"@"+strings.TrimPrefix(g.url, "http://"))), TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
+		Proxy: http.ProxyURL(proxytest.ParseURL(t, "http://ann:"+proxytest.AnnsToken+"@"+strings.TrimPrefix(g.URL, "http://"))), TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
 	}}
 	resp, err := client.Get(secure + "/as/token.oauth2/x")
-	must(t, err)
+	proxytest.Must(t, err)
 	resp.Body.Close()
-	if all := up.all(); resp.StatusCode != 200 || len(all) != 1 || !strings.HasPrefix(all[0], "/as/token.oauth2/x\n") {
+	if all := up.All(); resp.StatusCode != 200 || len(all) != 1 || !strings.HasPrefix(all[0], "/as/token.oauth2/x\n") {
 		t.Errorf("got %d, and the upstream %q", resp.StatusCode, all)
 	}
-	escaped := "hgt_%61" + strings.TrimPrefix(annsToken, "hgt_a")
-	if status, text := g.as("", g.url+"/as/"+escaped+"/up/test/x"); status != 401 || strings.Contains(text, annsToken) {
+	escaped := "hgt_%61" + strings.TrimPrefix(proxytest.AnnsToken, "hgt_a")
+	if status, text := g.AskAs("", g.URL+"/as/"+escaped+"/up/test/x"); status != 401 || strings.Contains(text, proxytest.AnnsToken) {
 		t.Errorf("an escaped token got %d %s", status, text)
 	}
-	for _, e := range g.entries(audit.TypeRefused) {
+	for _, e := range g.Entries(audit.TypeRefused) {
 		if strings.Contains(e.Call.HTTP+e.Note, "hgt_") {
 			t.Errorf("the log holds the token: %+v", e.Call)
 		}
@@ -258,24 +216,24 @@ func TestAPathOfAnothersIsLeftAlone(t *testing.T) {
 
 func TestATunnelIsItsAgents(t *testing.T) {
 	t.Parallel()
-	seen := &asker{}
-	g, up := newTLSGate(t, seen, annAndBob(t), withPolicy(t, provenPolicy))
+	seen := &proxytest.Recorder{}
+	g, up := proxytest.NewTLS(t, seen, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, proxytest.ProvenPolicy))
 	roots := x509.NewCertPool()
-	roots.AddCert(g.ca.Leaf)
-	for user, want := range map[string]int{"ann:" + annsToken + "@": 200, "": 403} {
+	roots.AddCert(g.CA.Leaf)
+	for user, want := range map[string]int{"ann:" + proxytest.AnnsToken + "@": 200, "": 403} {
 		client := &http.Client{Transport: &http.Transport{
-			Proxy:           http.ProxyURL(parseURL(t, "http://"+user+strings.TrimPrefix(g.url, "http://"))),
+			Proxy:           http.ProxyURL(proxytest.ParseURL(t, "http://"+user+strings.TrimPrefix(g.URL, "http://"))),
 			TLSClientConfig: &tls.Config{RootCAs: roots},
 		}}
 		resp, err := client.Get(up + "/inside")
-		must(t, err)
+		proxytest.Must(t, err)
 		resp.Body.Close()
 		client.CloseIdleConnections()
 		if resp.StatusCode != want {
 			t.Errorf("as %q: %d, want %d", user, resp.StatusCode, want)
 		}
 	}
-	if all := seen.all(); len(all) != 1 || strings.Contains(all[0], "hgt_") {
+	if all := seen.All(); len(all) != 1 || strings.Contains(all[0], "hgt_") {
 		t.Errorf("the upstream got %q", all)
 	}
 }
@@ -283,22 +241,22 @@ func TestATunnelIsItsAgents(t *testing.T) {
 // A tunnel that is open when its agent's token is taken back carries nothing more.
 func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
 	t.Parallel()
-	ann := identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}}
+	ann := identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(proxytest.AnnsToken)}}
 	with, err := identity.New([]identity.Agent{ann}, nil)
-	must(t, err)
+	proxytest.Must(t, err)
 	ann.Labels = map[string]string{"team": "a"}
 	changed, err := identity.New([]identity.Agent{ann}, nil)
-	must(t, err)
-	without, err := identity.New([]identity.Agent{{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}}}, nil)
-	must(t, err)
+	proxytest.Must(t, err)
+	without, err := identity.New([]identity.Agent{{ID: "bob", Tokens: [][32]byte{identity.Hash(proxytest.BobsToken)}}}, nil)
+	proxytest.Must(t, err)
 	var book atomic.Pointer[identity.Book]
 	book.Store(with)
-	g, up := newTLSGate(t, &asker{}, func(c *proxy.Config) { c.Agents = book.Load }, withPolicy(t, provenPolicy))
+	g, up := proxytest.NewTLS(t, &proxytest.Recorder{}, func(c *proxy.Config) { c.Agents = book.Load }, proxytest.WithPolicy(t, proxytest.ProvenPolicy))
 	roots := x509.NewCertPool()
-	roots.AddCert(g.ca.Leaf)
+	roots.AddCert(g.CA.Leaf)
 	tunnels := 0
 	client := &http.Client{Transport: &http.Transport{
-		Proxy:           http.ProxyURL(parseURL(t, "http://ann:"+annsToken+"@"+strings.TrimPrefix(g.url, "http://"))),
+		Proxy:           http.ProxyURL(proxytest.ParseURL(t, "http://ann:"+proxytest.AnnsToken+"@"+strings.TrimPrefix(g.URL, "http://"))),
 		TLSClientConfig: &tls.Config{RootCAs: roots},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			tunnels++
@@ -312,7 +270,7 @@ func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
 	}{{with, 200}, {changed, 200}, {without, 401}} {
 		book.Store(c.book)
 		resp, err := client.Get(up + "/inside")
-		must(t, err)
+		proxytest.Must(t, err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != c.want {
@@ -328,11 +286,11 @@ func TestATunnelEndsWithItsAgentsToken(t *testing.T) {
 // another that asks the same, and to one that proves nothing.
 func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up, annAndBob(t))
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t))
 	ask := func(ctx context.Context, token string) (int, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/up/test/gated", nil)
-		must(t, err)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/up/test/gated", nil)
+		proxytest.Must(t, err)
 		if token != "" {
 			r.Header.Set("Holdgate-Token", token)
 		}
@@ -347,28 +305,28 @@ func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _, _ = ask(ctx, token) }()
-		r := g.pending(1)[0]
+		r := g.Pending(1)[0]
 		cancel()
 		<-done
-		g.noticed()
+		g.Noticed()
 		return r
 	}
-	r := leave(annsToken)
+	r := leave(proxytest.AnnsToken)
 	if !r.Agent.Proven || r.Agent.ID != "ann" {
 		t.Fatalf("asked by %+v, want ann, proven", r.Agent)
 	}
-	g.decide(r, holdgate.AnswerApprove, "")
-	for _, token := range []string{bobsToken, ""} {
+	g.Decide(r, holdgate.AnswerApprove, "")
+	for _, token := range []string{proxytest.BobsToken, ""} {
 		other := leave(token)
 		if other.ID == r.ID {
 			t.Fatal("another agent has taken up ann's request")
 		}
-		g.decide(other, holdgate.AnswerDeny, "no")
+		g.Decide(other, holdgate.AnswerDeny, "no")
 	}
-	if n := len(up.all()); n > 0 {
+	if n := len(up.All()); n > 0 {
 		t.Fatalf("%d requests reached the upstream before ann came back", n)
 	}
-	if status, err := ask(t.Context(), annsToken); err != nil || status != http.StatusOK {
+	if status, err := ask(t.Context(), proxytest.AnnsToken); err != nil || status != http.StatusOK {
 		t.Errorf("ann came back and got %d, %v", status, err)
 	}
 }
@@ -376,41 +334,41 @@ func TestWhatPeopleApprovedIsOfWhoProvedIt(t *testing.T) {
 // TestATokenOfAUserCountsFromThatUserAlone is about agents on a unix socket.
 func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
+	up := &proxytest.Recorder{}
 	me, other := uint32(os.Getuid()), uint32(os.Getuid()+1)
-	g := newGate(t, up, withPolicy(t, provenPolicy), withAgents(t,
-		identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(annsToken)}, UID: &me},
-		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(bobsToken)}, UID: &other}))
+	g := proxytest.New(t, up, proxytest.WithPolicy(t, proxytest.ProvenPolicy), proxytest.WithAgents(t,
+		identity.Agent{ID: "ann", Tokens: [][32]byte{identity.Hash(proxytest.AnnsToken)}, UID: &me},
+		identity.Agent{ID: "bob", Tokens: [][32]byte{identity.Hash(proxytest.BobsToken)}, UID: &other}))
 	path := filepath.Join(sockettest.Folder(t), "a.sock")
 	ln, err := net.Listen("unix", path)
-	must(t, err)
+	proxytest.Must(t, err)
 	served := make(chan error, 1)
-	go func() { served <- g.s.Serve(ln) }()
+	go func() { served <- g.Server.Serve(ln) }()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()
 		_ = ln.Close()
-		must(t, <-served)
+		proxytest.Must(t, <-served)
 	})
 	for _, tt := range []struct {
 		name, url, token string
 		client           *http.Client
 		status           int
 	}{
-		{"the user, by the socket", "http://localhost", annsToken, client, 200},
-		{"the user, by TCP", g.url, annsToken, http.DefaultClient, 401},
-		{"another user", "http://localhost", bobsToken, client, 401},
+		{"the user, by the socket", "http://localhost", proxytest.AnnsToken, client, 200},
+		{"the user, by TCP", g.URL, proxytest.AnnsToken, http.DefaultClient, 401},
+		{"another user", "http://localhost", proxytest.BobsToken, client, 401},
 		{"the socket alone", "http://localhost", "", client, 403},
 	} {
 		r, err := http.NewRequest(http.MethodGet, tt.url+"/up/test/x", nil)
-		must(t, err)
+		proxytest.Must(t, err)
 		if tt.token != "" {
 			r.Header.Set("Holdgate-Token", tt.token)
 		}
 		resp, err := tt.client.Do(r)
-		must(t, err)
+		proxytest.Must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != tt.status {
 			t.Errorf("%s: got %d, want %d", tt.name, resp.StatusCode, tt.status)
@@ -421,40 +379,40 @@ func TestATokenOfAUserCountsFromThatUserAlone(t *testing.T) {
 // TestAListenerIsOneAgents has two runs use one server, each by a listener.
 func TestAListenerIsOneAgents(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up, annAndBob(t), withPolicy(t, strings.Replace(provenPolicy, "if input.agent.proven",
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, strings.Replace(proxytest.ProvenPolicy, "if input.agent.proven",
 		"if {\n\tinput.agent.proven\n\tinput.agent.confinement == \"strong\"\n\tinput.session.cwd == concat(\"/\", [\"/work\", input.agent.id])\n}", 1)))
 	for _, name := range []string{"one", "two"} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
+		proxytest.Must(t, err)
 		served := make(chan error, 1)
 		go func() {
-			served <- g.s.ServeRun(ln, holdgate.Agent{ID: name, Proven: true, Confinement: "strong"}, "/work/"+name)
+			served <- g.Server.ServeRun(ln, holdgate.Agent{ID: name, Proven: true, Confinement: "strong"}, "/work/"+name)
 		}()
 		ask := func(token string) int {
 			r, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/up/test/x", nil)
-			must(t, err)
+			proxytest.Must(t, err)
 			if token != "" {
 				r.Header.Set("Holdgate-Token", token)
 			}
 			resp, err := http.DefaultClient.Do(r)
-			must(t, err)
+			proxytest.Must(t, err)
 			resp.Body.Close()
 			return resp.StatusCode
 		}
 		if got := ask(""); got != 200 {
 			t.Errorf("%s got %d", name, got)
 		}
-		decided := g.entries(audit.TypeDecision)
+		decided := g.Entries(audit.TypeDecision)
 		if last := decided[len(decided)-1]; last.Call.Agent != name {
 			t.Errorf("the log says %s, want %s", last.Call.Agent, name)
 		}
-		if got := ask(annsToken); got != 401 {
+		if got := ask(proxytest.AnnsToken); got != 401 {
 			t.Errorf("%s passed for ann: %d", name, got)
 		}
 		http.DefaultClient.CloseIdleConnections()
-		must(t, ln.Close())
-		must(t, <-served)
+		proxytest.Must(t, ln.Close())
+		proxytest.Must(t, <-served)
 	}
 }
 
@@ -462,7 +420,7 @@ func TestAListenerIsOneAgents(t *testing.T) {
 // they do; one that names none is in the session default.
 func TestASessionIsTheClientsOwn(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, plainly(&counter{}, http.StatusOK, `{"id":"resp_1","object":"response","status":"completed","output":[]}`), annAndBob(t))
+	g := proxytest.New(t, proxytest.Answer(&proxytest.Counter{}, http.StatusOK, `{"id":"resp_1","object":"response","status":"completed","output":[]}`), proxytest.WithAnnAndBob(t))
 	for _, tt := range []struct{ name, header, body, want string }{
 		{"Claude Code", "X-Claude-Code-Session-Id", `{"model":"m","input":"a"}`, "s1"},
 		{"Codex", "Session-Id", `{"model":"m","input":"a"}`, "s1"},
@@ -476,17 +434,17 @@ func TestASessionIsTheClientsOwn(t *testing.T) {
 		{"a number", "", `{"model":"m","input":"a","conversation":7}`, "default"},
 		{"none", "", `{"model":"m","input":"a"}`, "default"},
 	} {
-		r, err := http.NewRequest(http.MethodPost, g.url+"/up/test/v1/responses", strings.NewReader(tt.body))
-		must(t, err)
+		r, err := http.NewRequest(http.MethodPost, g.URL+"/up/test/v1/responses", strings.NewReader(tt.body))
+		proxytest.Must(t, err)
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set(caller.TokenHeader, annsToken)
+		r.Header.Set(caller.TokenHeader, proxytest.AnnsToken)
 		if tt.header != "" {
 			r.Header.Set(tt.header, "s1")
 		}
 		resp, err := http.DefaultClient.Do(r)
-		must(t, err)
+		proxytest.Must(t, err)
 		resp.Body.Close()
-		decided := g.entries(audit.TypeDecision)
+		decided := g.Entries(audit.TypeDecision)
 		if len(decided) == 0 || decided[len(decided)-1].Call.Session != tt.want || decided[len(decided)-1].Call.Agent != "ann" {
 			t.Errorf("%s: the log says %+v, want session %s", tt.name, decided, tt.want)
 		}
@@ -497,16 +455,16 @@ func TestASessionIsTheClientsOwn(t *testing.T) {
 // was approved for one that only says it, and the other way round.
 func TestANameAloneTakesNothingUp(t *testing.T) {
 	t.Parallel()
-	up := &asker{}
-	g := newGate(t, up)
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	proxytest.Must(t, err)
 	served := make(chan error, 1)
-	go func() { served <- g.s.ServeRun(ln, holdgate.Agent{ID: holdgate.AgentDefault, Proven: true}, "") }()
-	t.Cleanup(func() { _ = ln.Close(); must(t, <-served) })
+	go func() { served <- g.Server.ServeRun(ln, holdgate.Agent{ID: holdgate.AgentDefault, Proven: true}, "") }()
+	t.Cleanup(func() { _ = ln.Close(); proxytest.Must(t, <-served) })
 	ask := func(ctx context.Context, base string) (int, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/up/test/gated", nil)
-		must(t, err)
+		proxytest.Must(t, err)
 		r.Close = true
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -519,22 +477,22 @@ func TestANameAloneTakesNothingUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _, _ = ask(ctx, base) }()
-		r := g.pending(1)[0]
+		r := g.Pending(1)[0]
 		cancel()
 		<-done
 		return r
 	}
 	proven := "http://" + ln.Addr().String()
-	r := leave(g.url)
-	g.noticed()
-	g.decide(r, holdgate.AnswerApprove, "")
+	r := leave(g.URL)
+	g.Noticed()
+	g.Decide(r, holdgate.AnswerApprove, "")
 	if other := leave(proven); other.ID == r.ID || !other.Agent.Proven {
 		t.Fatalf("the proven agent has taken up %s", r.ID)
 	}
-	if n := len(up.all()); n > 0 {
+	if n := len(up.All()); n > 0 {
 		t.Errorf("%d requests reached the upstream", n)
 	}
-	if status, err := ask(t.Context(), g.url); err != nil || status != http.StatusOK {
+	if status, err := ask(t.Context(), g.URL); err != nil || status != http.StatusOK {
 		t.Errorf("the control: the agent that was approved got %d, %v", status, err)
 	}
 }

@@ -2,38 +2,26 @@ package proxy_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-func zipped(t *testing.T, b []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	_, err := w.Write(b)
-	must(t, err)
-	must(t, w.Close())
-	return buf.Bytes()
-}
-
 // unsized hides a body's length, so that it is sent in chunks.
 type unsized struct{ io.Reader }
-
-func withBodyLimit(n int64) gateOption { return func(c *proxy.Config) { c.Limits.Body = n } }
 
 // Promise 4: what cannot be understood, or could be understood in two ways, is
 // refused whatever policy says, in the format spoken, and is in the log.
 func TestRequestsThatAreNotUnderstoodAreRefused(t *testing.T) {
 	t.Parallel()
 	doors := []struct{ name, path, valid, shape string }{
-		{"anthropic", messages, askPlain, `"type":"error"`},
+		{"anthropic", proxytest.Messages, proxytest.AskPlain, `"type":"error"`},
 		{"openai", "/up/test/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"go"}]}`, `"code":"holdgate"`},
 		{"mcp", "/mcp/files", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":1}}}`, `"jsonrpc":"2.0"`},
 	}
@@ -66,42 +54,42 @@ func TestRequestsThatAreNotUnderstoodAreRefused(t *testing.T) {
 		{"two codings in two headers", http.Header{"Content-Encoding": {"identity", "gzip"}}, text(func(v string) string { return v }), 415, holdgate.RuleMalformed},
 		{"a coding that is not there", http.Header{"Content-Encoding": {"gzip"}}, text(func(v string) string { return v }), 400, holdgate.RuleMalformed},
 		{"a gzip bomb", http.Header{"Content-Encoding": {"gzip"}}, func(t *testing.T, v string) io.Reader {
-			return bytes.NewReader(zipped(t, []byte(`{"x":"`+strings.Repeat("y", 4<<20)+`",`+v[1:])))
+			return bytes.NewReader(proxytest.Zipped(t, []byte(`{"x":"`+strings.Repeat("y", 4<<20)+`",`+v[1:])))
 		}, 413, holdgate.RuleTooLarge},
 		{"a charset other than UTF-8", http.Header{"Content-Type": {"application/json; charset=utf-16"}}, text(func(v string) string { return v }), 415, holdgate.RuleMalformed},
 	}
 	for _, door := range doors {
 		t.Run(door.name, func(t *testing.T) {
-			var seen counter
-			up := newUpstream(t, plainly(&seen, 200, `{}`))
-			g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up + "/mcp"}, withBodyLimit(limit))
+			var seen proxytest.Counter
+			up := proxytest.NewUpstream(t, proxytest.Answer(&seen, 200, `{}`))
+			g := proxytest.NewTo(t, map[string]string{"test": up}, map[string]string{"files": up + "/mcp"}, proxytest.WithBodyLimit(limit))
 			for i, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
-					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+door.path, tt.body(t, door.valid))
-					must(t, err)
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+door.path, tt.body(t, door.valid))
+					proxytest.Must(t, err)
 					req.Header.Set("Content-Type", "application/json")
 					for k, v := range tt.header {
 						req.Header[k] = v
 					}
-					resp, err := g.client.Do(req)
-					must(t, err)
+					resp, err := g.Client.Do(req)
+					proxytest.Must(t, err)
 					defer resp.Body.Close()
-					body := readAll(t, resp.Body)
+					body := proxytest.ReadAll(t, resp.Body)
 					if resp.StatusCode != tt.status || !strings.Contains(body, door.shape) {
 						t.Errorf("status %d, want %d with %s: %s", resp.StatusCode, tt.status, door.shape, body)
 					}
-					if rules := g.refusals(); len(rules) != i+1 || rules[i] != tt.rule {
+					if rules := g.Refusals(); len(rules) != i+1 || rules[i] != tt.rule {
 						t.Errorf("logged: %v, want %s last", rules, tt.rule)
 					}
 				})
 			}
-			if n := len(seen.all()); n != 0 {
+			if n := len(seen.All()); n != 0 {
 				t.Errorf("%d requests went on", n)
 			}
-			if n := len(g.entries(audit.TypeDecision)); n != 0 {
+			if n := len(g.Entries(audit.TypeDecision)); n != 0 {
 				t.Errorf("policy was asked %d times about what nobody understood", n)
 			}
-			g.verified()
+			g.Verified()
 		})
 	}
 }
@@ -112,23 +100,23 @@ func text(change func(valid string) string) func(*testing.T, string) io.Reader {
 
 func TestWhatIsSentIsWhatWasJudged(t *testing.T) {
 	t.Parallel()
-	var seen counter
+	var seen proxytest.Counter
 	var header http.Header
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header.Clone()
-		plainly(&seen, 200, emptyMessage).ServeHTTP(w, r)
+		proxytest.Answer(&seen, 200, proxytest.EmptyMessage).ServeHTTP(w, r)
 	}))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+messages, bytes.NewReader(zipped(t, []byte(askPlain))))
-	must(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+proxytest.Messages, bytes.NewReader(proxytest.Zipped(t, []byte(proxytest.AskPlain))))
+	proxytest.Must(t, err)
 	for k, v := range map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip", "Accept-Encoding": "gzip, br", "X-Api-Key": "k",
 		"Connection": "X-Hop", "X-Hop": "1", "Proxy-Authorization": "Basic eDp5", "Expect": "100-continue"} {
 		req.Header.Set(k, v)
 	}
-	resp, err := g.client.Do(req)
-	must(t, err)
+	resp, err := g.Client.Do(req)
+	proxytest.Must(t, err)
 	defer resp.Body.Close()
-	if resp.StatusCode != 200 || len(seen.all()) != 1 || seen.all()[0] != askPlain {
-		t.Fatalf("status %d, the upstream got %q", resp.StatusCode, seen.all())
+	if resp.StatusCode != 200 || len(seen.All()) != 1 || seen.All()[0] != proxytest.AskPlain {
+		t.Fatalf("status %d, the upstream got %q", resp.StatusCode, seen.All())
 	}
 	want := map[string]string{"Accept-Encoding": "identity", "Content-Encoding": "", "X-Hop": "", "Proxy-Authorization": "", "Connection": "", "Expect": "", "X-Api-Key": "k"}
 	for k, v := range want {
@@ -137,8 +125,6 @@ func TestWhatIsSentIsWhatWasJudged(t *testing.T) {
 		}
 	}
 }
-
-const emptyMessage = `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`
 
 // A policy that cannot answer refuses: conflicting rules are an error of the
 // evaluation.
@@ -155,25 +141,25 @@ decision := {"action": "deny", "rule": n} if {
 	input.time
 }
 `
-	var seen counter
-	up := newUpstream(t, plainly(&seen, 200, emptyMessage))
-	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up}, withPolicy(t, conflict))
+	var seen proxytest.Counter
+	up := proxytest.NewUpstream(t, proxytest.Answer(&seen, 200, proxytest.EmptyMessage))
+	g := proxytest.NewTo(t, map[string]string{"test": up}, map[string]string{"files": up}, proxytest.WithPolicy(t, conflict))
 	for _, door := range []struct{ name, path, body, want string }{
-		{"a model request", messages, askPlain, `"invalid_request_error"`},
+		{"a model request", proxytest.Messages, proxytest.AskPlain, `"invalid_request_error"`},
 		{"a tool call", "/mcp/files", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}`, `"isError":true`},
 		{"a plain request", "/up/test/x", `{}`, `"status":403`},
 	} {
 		t.Run(door.name, func(t *testing.T) {
-			body := readAll(t, g.post(t.Context(), door.path, door.body).Body)
+			body := proxytest.ReadAll(t, g.Post(t.Context(), door.path, door.body).Body)
 			if !strings.Contains(body, holdgate.RulePolicyError) || !strings.Contains(body, door.want) {
 				t.Errorf("got %s", body)
 			}
 		})
 	}
-	if n := len(seen.all()); n != 0 {
+	if n := len(seen.All()); n != 0 {
 		t.Errorf("%d requests went on", n)
 	}
-	for _, e := range g.entries(audit.TypeDecision) {
+	for _, e := range g.Entries(audit.TypeDecision) {
 		if e.Decision.Action != holdgate.Deny || e.Decision.Rule != holdgate.RulePolicyError {
 			t.Errorf("logged: %+v", e.Decision)
 		}
@@ -182,24 +168,24 @@ decision := {"action": "deny", "rule": n} if {
 
 func TestNothingGoesOnWhileTheStoreIsClosed(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	up := newUpstream(t, plainly(&seen, 200, emptyMessage))
-	g := newGateTo(t, map[string]string{"test": up}, map[string]string{"files": up})
-	must(t, g.store.Close())
+	var seen proxytest.Counter
+	up := proxytest.NewUpstream(t, proxytest.Answer(&seen, 200, proxytest.EmptyMessage))
+	g := proxytest.NewTo(t, map[string]string{"test": up}, map[string]string{"files": up})
+	proxytest.Must(t, g.Store.Close())
 	for _, door := range []struct{ name, path, body, want string }{
-		{"a model request", messages, askPlain, `"type":"error"`},
-		{"a held model request", messages, strings.Replace(askPlain, `"m"`, `"gated"`, 1), `"type":"error"`},
+		{"a model request", proxytest.Messages, proxytest.AskPlain, `"type":"error"`},
+		{"a held model request", proxytest.Messages, strings.Replace(proxytest.AskPlain, `"m"`, `"gated"`, 1), `"type":"error"`},
 		{"a tool call", "/mcp/files", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}`, `"isError":true`},
 		{"a held tool call", "/mcp/files", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"x":"gated"}}}`, `"isError":true`},
 		{"a plain request", "/up/test/x", `{}`, `"status":503`},
 	} {
 		t.Run(door.name, func(t *testing.T) {
-			if body := readAll(t, g.post(t.Context(), door.path, door.body).Body); !strings.Contains(body, door.want) {
+			if body := proxytest.ReadAll(t, g.Post(t.Context(), door.path, door.body).Body); !strings.Contains(body, door.want) {
 				t.Errorf("got %s", body)
 			}
 		})
 	}
-	if n := len(seen.all()); n != 0 {
+	if n := len(seen.All()); n != 0 {
 		t.Errorf("%d requests went on unlogged", n)
 	}
 }

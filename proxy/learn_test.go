@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy"
@@ -18,52 +20,52 @@ import (
 func TestAfterEnoughApprovalsPolicyApproves(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.yaml")
-	must(t, os.WriteFile(path, []byte("settings: {learned: {approvals: 2, days: 30}}\n"), 0o600))
-	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: patience, KeepSeen: true})
-	must(t, err)
+	proxytest.Must(t, os.WriteFile(path, []byte("settings: {learned: {approvals: 2, days: 30}}\n"), 0o600))
+	e, err := rego.Open(t.Context(), rego.Options{Path: filepath.Dir(path), Timeout: proxytest.Patience, KeepSeen: true})
+	proxytest.Must(t, err)
 	g := newOnceGate(t, func(c *proxy.Config) {
 		c.Engine, c.Dir, c.Agent = e, "/work/project", holdgate.Agent{ID: "builder", Proven: true}
 	})
 	asks := func(id, path string) <-chan string {
-		g.answer = modelCalls(id, "Write", `{"file_path":"`+path+`","content":"x"}`)
+		g.answer = proxytest.ModelCalls(id, "Write", `{"file_path":"`+path+`","content":"x"}`)
 		got := make(chan string, 1)
-		go func() { got <- readAll(t, g.post(t.Context(), messages, askPlain).Body) }()
+		go func() { got <- proxytest.ReadAll(t, g.Post(t.Context(), proxytest.Messages, proxytest.AskPlain).Body) }()
 		return got
 	}
 	for _, name := range []string{"a", "b"} {
 		got := asks("toolu_"+name, "/srv/www/"+name+".html")
-		r := g.pending(1)[0]
+		r := g.Pending(1)[0]
 		if why := strings.Join(r.Briefing.Why, " "); r.Rule != "files.outside" || !strings.Contains(why, "approving it teaches: after 2 approvals") {
 			t.Fatalf("asked by %s: %s", r.Rule, why)
 		}
-		_, err := g.queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: "ann", Channel: "cli", Assurance: "local", Digest: r.Call.Digest})
-		must(t, err)
+		_, err := g.Queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: "ann", Channel: "cli", Assurance: "local", Digest: r.Call.Digest})
+		proxytest.Must(t, err)
 		<-got
 	}
 	if body := <-asks("toolu_c", "/srv/www/c.html"); !strings.Contains(body, "toolu_c") {
 		t.Fatalf("asked about: %s", body)
 	}
-	used := g.entries(audit.TypeGranted)
+	used := g.Entries(audit.TypeGranted)
 	if len(used) != 1 || used[0].Outcome.By != "policy" || !strings.HasPrefix(used[0].Note, "learned: people approved 2 calls like it since ") {
 		t.Fatalf("logged: %+v", used)
 	}
 	for id, path := range map[string]string{"toolu_d": "/srv/other/d.html", "toolu_e": "/etc/cron.d/e", "toolu_f": "/srv/www/.env"} {
 		got := asks(id, path)
-		g.decide(g.pending(1)[0], holdgate.AnswerDeny, "no")
+		g.Decide(g.Pending(1)[0], holdgate.AnswerDeny, "no")
 		if body := <-got; strings.Contains(body, `"tool_use"`) {
 			t.Errorf("%s went on: %s", path, body)
 		}
 	}
-	list, err := g.queue.Grants.List(t.Context(), "builder")
+	list, err := g.Queue.Grants.List(t.Context(), "builder")
 	if err != nil || len(list) != 1 || list[0].Uses != 1 || list[0].Learned == nil {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
-	_, err = g.queue.Grants.Revoke(t.Context(), list[0].ID, "ann")
-	must(t, err)
+	_, err = g.Queue.Grants.Revoke(t.Context(), list[0].ID, "ann")
+	proxytest.Must(t, err)
 	got := asks("toolu_g", "/srv/www/g.html")
-	g.decide(g.pending(1)[0], holdgate.AnswerDeny, "no")
+	g.Decide(g.Pending(1)[0], holdgate.AnswerDeny, "no")
 	if body := <-got; strings.Contains(body, "toolu_g") {
 		t.Errorf("it went on after it was revoked: %s", body)
 	}
-	g.verified()
+	g.Verified()
 }

@@ -16,9 +16,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/anthropic"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/route"
@@ -49,7 +52,7 @@ func (c *clocked) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		c.runs.Add(1)
 	}
-	return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(toolResult)), ContentLength: int64(len(toolResult)), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(proxytest.ToolResult)), ContentLength: int64(len(proxytest.ToolResult)), Request: r}, nil
 }
 
 // newClocked is called within a bubble, with an engine from outside.
@@ -58,20 +61,20 @@ func newClocked(t *testing.T, dir string, e *rego.Engine) *clocked {
 	st := teststore.Open(t, filepath.Join(dir, "db"))
 	key := bytes.Repeat([]byte{7}, 32)
 	log, err := audit.Open(t.Context(), st, key)
-	must(t, err)
+	proxytest.Must(t, err)
 	digester, err := holdgate.NewDigester(key)
-	must(t, err)
+	proxytest.Must(t, err)
 	q, err := approvals.Open(t.Context(), approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key})
-	must(t, err)
+	proxytest.Must(t, err)
 	c := proxy.Config{Queue: q, Log: log, Digester: digester, Engine: e, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Relay: mcpproxy.Options{ProgressClients: []string{"patient"}}}
 	c.CA, err = intercept.OpenCA(dir)
-	must(t, err)
+	proxytest.Must(t, err)
 	s, err := proxy.New(context.WithoutCancel(t.Context()), c)
-	must(t, err)
+	proxytest.Must(t, err)
 	t.Cleanup(func() {
-		must(t, s.Shutdown(context.WithoutCancel(t.Context())))
-		must(t, q.Close())
-		must(t, st.Close())
+		proxytest.Must(t, s.Shutdown(context.WithoutCancel(t.Context())))
+		proxytest.Must(t, q.Close())
+		proxytest.Must(t, st.Close())
 	})
 	return &clocked{t: t, s: s, queue: q, log: log}
 }
@@ -98,19 +101,19 @@ func (c *clocked) hello(name string) {
 func (c *clocked) approve() {
 	c.t.Helper()
 	list, err := c.queue.List(c.t.Context(), approvals.Filter{Status: holdgate.StatusPending})
-	must(c.t, err)
+	proxytest.Must(c.t, err)
 	if len(list) != 1 {
 		c.t.Fatalf("%d requests are pending, want 1", len(list))
 	}
 	_, err = c.queue.Decide(c.t.Context(), list[0].ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: "ann", Channel: "cli", Assurance: "local", Digest: list[0].Call.Digest})
-	must(c.t, err)
+	proxytest.Must(c.t, err)
 }
 
 // once checks that people were asked once and the call was run once.
 func (c *clocked) once() {
 	c.t.Helper()
 	outcomes, err := c.log.Query(c.t.Context(), audit.Query{Type: audit.TypeOutcome})
-	must(c.t, err)
+	proxytest.Must(c.t, err)
 	if n := c.runs.Load(); len(outcomes) != 1 || n != 1 {
 		c.t.Errorf("asked %d times, run %d times", len(outcomes), n)
 	}
@@ -122,7 +125,7 @@ const sdk = 60 * time.Second
 // inTime runs fn where time is the test's.
 func inTime(t *testing.T, fn func(t *testing.T, c *clocked)) {
 	t.Helper()
-	dir, e := t.TempDir(), engine(t, testPolicy)
+	dir, e := t.TempDir(), proxytest.Engine(t, proxytest.Policy)
 	synctest.Test(t, func(t *testing.T) { fn(t, newClocked(t, dir, e)) })
 }
 
@@ -132,13 +135,13 @@ func TestTheBudgetsResultComesBeforeTheClientGivesUp(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(t *testing.T, c *clocked) {
 		for id := range 10 {
-			got, took := c.post(sdk, toolCall(fmt.Sprint(id), "gated"))
+			got, took := c.post(sdk, proxytest.ToolCall(fmt.Sprint(id), "gated"))
 			if took != 55*time.Second || !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "Call the tool again") {
 				t.Fatalf("after %v it got %s", took, got)
 			}
 		}
 		c.approve()
-		if got, took := c.post(sdk, toolCall("11", "gated")); took > time.Second || !strings.Contains(got, `"done"`) {
+		if got, took := c.post(sdk, proxytest.ToolCall("11", "gated")); took > time.Second || !strings.Contains(got, `"done"`) {
 			t.Errorf("after %v it got %s", took, got)
 		}
 		c.once()
@@ -150,12 +153,12 @@ func TestAClientOfTenSecondsFindsTheOutcome(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(t *testing.T, c *clocked) {
 		for id := range 30 {
-			if got, took := c.post(10*time.Second, toolCall(fmt.Sprint(id), "gated")); took != 10*time.Second || strings.Contains(got, "result") {
+			if got, took := c.post(10*time.Second, proxytest.ToolCall(fmt.Sprint(id), "gated")); took != 10*time.Second || strings.Contains(got, "result") {
 				t.Fatalf("after %v it got %s", took, got)
 			}
 		}
 		c.approve()
-		if got, _ := c.post(10*time.Second, toolCall("31", "gated")); !strings.Contains(got, `"done"`) {
+		if got, _ := c.post(10*time.Second, proxytest.ToolCall("31", "gated")); !strings.Contains(got, `"done"`) {
 			t.Errorf("it got %s", got)
 		}
 		c.once()
@@ -174,7 +177,7 @@ func TestProgressKeepsAClientWaitingForAsLongAsPeopleTake(t *testing.T) {
 		}
 		ended := make(chan end, 1)
 		go func() {
-			got, took := c.post(2*time.Hour, toolCall("1", "gated"))
+			got, took := c.post(2*time.Hour, proxytest.ToolCall("1", "gated"))
 			ended <- end{got, took}
 		}()
 		time.Sleep(50 * time.Minute)
@@ -192,7 +195,7 @@ func TestProgressKeepsAClientWaitingForAsLongAsPeopleTake(t *testing.T) {
 func TestATaskWaitsForAsLongAsPeopleTake(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(t *testing.T, c *clocked) {
-		made, took := c.post(sdk, strings.Replace(toolCall("1", "gated"), `"params":{`, `"params":{"task":{"ttl":60000},`, 1))
+		made, took := c.post(sdk, strings.Replace(proxytest.ToolCall("1", "gated"), `"params":{`, `"params":{"task":{"ttl":60000},`, 1))
 		var m struct {
 			Result struct{ Task struct{ TaskID string } }
 		}
@@ -220,5 +223,27 @@ func TestATaskWaitsForAsLongAsPeopleTake(t *testing.T) {
 			t.Errorf("after %v it got %s", waited, ask("tasks/result"))
 		}
 		c.once()
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A client's patience runs from its request, not from the question to a person.
+func TestTheBudgetCountsTheUpstreamsTime(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(t *testing.T, c *clocked) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, proxytest.Messages, strings.NewReader(proxytest.AskPlain))
+		r.Header.Set("Content-Type", "application/json")
+		w, begin := httptest.NewRecorder(), time.Now()
+		_ = c.s.Take(w, r, &route.Target{Recognised: route.Recognised{Codec: &anthropic.Codec{}}, Door: route.DoorBaseURL, Name: "test",
+			URL: &url.URL{Scheme: "http", Host: "model.test", Path: "/v1/messages"}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(4 * time.Minute)
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(proxytest.GatedPlain)), Request: r}, nil
+			})})
+		if took := time.Since(begin); w.Code != http.StatusServiceUnavailable || took != 290*time.Second {
+			t.Errorf("the client waited %v, and got status %d: %s", took, w.Code, w.Body)
+		}
 	})
 }

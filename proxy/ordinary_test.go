@@ -5,13 +5,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/proxy/proxytest"
 )
 
 // What clients ask of a provider besides models passes, whatever is in a file
 // that they send there.
 func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, "it passed")
 	}))
@@ -41,7 +43,7 @@ func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
 		if tt.typ != "" {
 			header.Set("Content-Type", tt.typ)
 		}
-		if status, body := g.send(g.client, http.MethodPost, g.url+"/up/test"+tt.path, tt.body, header); status != http.StatusOK {
+		if status, body := g.Send(g.Client, http.MethodPost, g.URL+"/up/test"+tt.path, tt.body, header); status != http.StatusOK {
 			t.Errorf("%s (%s) %.30q: %d %s", tt.path, tt.typ, strings.TrimSpace(tt.body), status, body)
 		}
 	}
@@ -50,10 +52,10 @@ func TestOrdinaryRequestsToAProviderPass(t *testing.T) {
 // A road on which models only complete text is none for messages or tools.
 func TestACompletionWithToolsIsRefused(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{"choices":[]}`))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{"choices":[]}`))
 	for _, body := range []string{`{"model":"m","messages":[]}`, `{"model":"m","prompt":"x","tools":[]}`, `{"model":"m","Messages":[]}`} {
-		if status, got := g.send(g.client, http.MethodPost, g.url+"/up/test/v1/completions", body, typeJSON); status != 400 || len(seen.all()) != 0 {
+		if status, got := g.Send(g.Client, http.MethodPost, g.URL+"/up/test/v1/completions", body, proxytest.TypeJSON); status != 400 || len(seen.All()) != 0 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
@@ -62,12 +64,12 @@ func TestACompletionWithToolsIsRefused(t *testing.T) {
 // Ollama Cloud calls its stream application/json.
 func TestOllamaCloudsStreamIsGated(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `{"model":"m","message":{"role":"assistant","content":"Hi"},"done":false}
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{"model":"m","message":{"role":"assistant","content":"Hi"},"done":false}
 {"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"Bash","arguments":{"command":"forbidden"}}}]},"done":false}
 {"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}
 `))
-	status, body := g.send(g.client, http.MethodPost, g.url+"/up/test/api/chat", `{"model":"m","messages":[]}`, typeJSON)
+	status, body := g.Send(g.Client, http.MethodPost, g.URL+"/up/test/api/chat", `{"model":"m","messages":[]}`, proxytest.TypeJSON)
 	if status != 200 || strings.Contains(body, "Bash\",\"arguments") || !strings.Contains(body, "test.deny") || !strings.Contains(body, `"content":"Hi"`) {
 		t.Errorf("%d %s", status, body)
 	}

@@ -14,13 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy"
 )
 
 func TestAnswersWithoutABodyPass(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = nil
 		w.Header().Set("Etag", `"1"`)
 		switch r.URL.Path {
@@ -52,12 +54,12 @@ func TestAnswersWithoutABodyPass(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), tt.method, g.url+"/up/test"+tt.path, nil)
-			must(t, err)
-			resp, err := g.client.Do(req)
-			must(t, err)
+			req, err := http.NewRequestWithContext(t.Context(), tt.method, g.URL+"/up/test"+tt.path, nil)
+			proxytest.Must(t, err)
+			resp, err := g.Client.Do(req)
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
-			if got := readAll(t, resp.Body); resp.StatusCode != tt.status || got != tt.body || resp.Header.Get("Content-Length") != tt.length {
+			if got := proxytest.ReadAll(t, resp.Body); resp.StatusCode != tt.status || got != tt.body || resp.Header.Get("Content-Length") != tt.length {
 				t.Errorf("status %d, length %q, body %q", resp.StatusCode, resp.Header.Get("Content-Length"), got)
 			}
 			if ct, ok := resp.Header["Content-Type"]; ok {
@@ -72,20 +74,20 @@ func TestAnswersWithoutABodyPass(t *testing.T) {
 
 func TestTrailersPass(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Trailer", "Grpc-Status")
 		_, _ = fmt.Fprintf(w, "%s %s %s", body, r.Trailer.Get("Sum"), r.Header.Get("Te"))
 		w.Header().Set("Grpc-Status", "0")
 	}))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/up/test/x", unsized{strings.NewReader("sent")})
-	must(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/up/test/x", unsized{strings.NewReader("sent")})
+	proxytest.Must(t, err)
 	req.Header.Set("Te", "trailers, deflate")
 	req.Trailer = http.Header{"Sum": {"7"}}
-	resp, err := g.client.Do(req)
-	must(t, err)
+	resp, err := g.Client.Do(req)
+	proxytest.Must(t, err)
 	defer resp.Body.Close()
-	if got := readAll(t, resp.Body); got != "sent 7 trailers" {
+	if got := proxytest.ReadAll(t, resp.Body); got != "sent 7 trailers" {
 		t.Errorf("the upstream saw %q", got)
 	}
 	if got := resp.Trailer.Get("Grpc-Status"); got != "0" {
@@ -98,20 +100,20 @@ func TestStreamsOfAnyFormatFlow(t *testing.T) {
 	for _, contentType := range []string{"application/x-ndjson", "text/event-stream", "application/octet-stream", ""} {
 		t.Run(contentType, func(t *testing.T) {
 			more := make(chan struct{})
-			g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", contentType)
 				_, _ = io.WriteString(w, "one\n")
 				_ = http.NewResponseController(w).Flush()
 				<-more
 				_, _ = io.WriteString(w, "two\n")
 			}))
-			resp, err := g.client.Get(g.url + "/up/test/x")
-			must(t, err)
+			resp, err := g.Client.Get(g.URL + "/up/test/x")
+			proxytest.Must(t, err)
 			defer resp.Body.Close()
 			r := bufio.NewReader(resp.Body)
-			until(t, r, "one")
+			proxytest.Until(t, r, "one")
 			close(more)
-			if rest := readAll(t, r); rest != "two\n" {
+			if rest := proxytest.ReadAll(t, r); rest != "two\n" {
 				t.Errorf("got %q", rest)
 			}
 		})
@@ -121,7 +123,7 @@ func TestStreamsOfAnyFormatFlow(t *testing.T) {
 // Both sides may speak at once, as gRPC does.
 func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 	t.Parallel()
-	g, up := newTLSGate(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g, up := proxytest.NewTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.Flush()
 		br := bufio.NewReader(r.Body)
@@ -137,24 +139,24 @@ func TestABodyOfUnknownLengthIsHalfOfAConversation(t *testing.T) {
 		c.MCP["other"] = c.Upstreams["test"].JoinPath("other")
 		delete(c.Upstreams, "test")
 	})
-	client := g.proxied()
+	client := g.Proxied()
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	pr, pw := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, up+"/talk", pr)
-	must(t, err)
+	proxytest.Must(t, err)
 	resp, err := client.Do(req)
-	must(t, err)
+	proxytest.Must(t, err)
 	defer resp.Body.Close()
 	r := bufio.NewReader(resp.Body)
 	for i := range 3 {
 		_, err := fmt.Fprintf(pw, "%d\n", i)
-		must(t, err)
-		if got := until(t, r, "\n"); got != fmt.Sprintf("heard %d\n", i) {
+		proxytest.Must(t, err)
+		if got := proxytest.Until(t, r, "\n"); got != fmt.Sprintf("heard %d\n", i) {
 			t.Fatalf("got %q", got)
 		}
 	}
-	must(t, pw.Close())
-	if rest := readAll(t, r); rest != "" {
+	proxytest.Must(t, pw.Close())
+	if rest := proxytest.ReadAll(t, r); rest != "" {
 		t.Errorf("got %q", rest)
 	}
 }
@@ -166,7 +168,7 @@ func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
 	for _, size := range sizes {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d bytes, chunked %t", size, chunked), func(t *testing.T) {
-				g := newGate(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusRequestEntityTooLarge)
 					_, _ = io.WriteString(w, answer)
 				}))
@@ -174,7 +176,7 @@ func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
 				if chunked {
 					body = unsized{body}
 				}
-				resp, err := g.client.Post(g.url+"/up/test/x", "application/octet-stream", body)
+				resp, err := g.Client.Post(g.URL+"/up/test/x", "application/octet-stream", body)
 				if err != nil {
 					if size > 256<<10 { // the client itself may not have come to reading it
 						t.Skip("the client's own connection broke while it wrote: ", err)
@@ -182,7 +184,7 @@ func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer resp.Body.Close()
-				if got := readAll(t, resp.Body); resp.StatusCode != 413 || got != answer {
+				if got := proxytest.ReadAll(t, resp.Body); resp.StatusCode != 413 || got != answer {
 					t.Errorf("status %d: %q", resp.StatusCode, got)
 				}
 			})
@@ -197,11 +199,11 @@ func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
 	if testing.Short() {
 		requests = 2_000
 	}
-	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	up := proxytest.NewUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	}))
-	g := newGateTo(t, map[string]string{"test": up}, nil)
+	g := proxytest.NewTo(t, map[string]string{"test": up}, nil)
 	all := noise()
 	hammer(t, g, requests, func(rnd *rand.Rand) (string, string, []byte) {
 		return "/up/test/echo", "application/octet-stream", randomBody(rnd, all)
@@ -215,17 +217,17 @@ func TestGatedForwardingNeitherCutsNorMixes(t *testing.T) {
 	if testing.Short() {
 		requests = 500
 	}
-	up := newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	up := proxytest.NewUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		sum := sha256.Sum256(body)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"%s"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`, hex.EncodeToString(sum[:]))
 	}))
-	g := newGateTo(t, map[string]string{"test": up}, nil)
+	g := proxytest.NewTo(t, map[string]string{"test": up}, nil)
 	all := noise()
 	hammer(t, g, requests, func(rnd *rand.Rand) (string, string, []byte) {
 		word := hex.EncodeToString(randomBody(rnd, all))
-		return messages, "application/json", fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%s"}]}`, word[:min(len(word), 64<<10)])
+		return proxytest.Messages, "application/json", fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%s"}]}`, word[:min(len(word), 64<<10)])
 	})
 }
 
@@ -246,7 +248,7 @@ func randomBody(rnd *rand.Rand, noise []byte) []byte {
 
 // hammer sends requests from 16 connections. An answer must have the body that
 // was sent, or its SHA-256 in it.
-func hammer(t *testing.T, g *sidecar, requests int, next func(*rand.Rand) (path, typ string, body []byte)) {
+func hammer(t *testing.T, g *proxytest.Sidecar, requests int, next func(*rand.Rand) (path, typ string, body []byte)) {
 	t.Helper()
 	const clients = 16
 	start := time.Now()
@@ -258,7 +260,7 @@ func hammer(t *testing.T, g *sidecar, requests int, next func(*rand.Rand) (path,
 			rnd := rand.New(rand.NewPCG(uint64(n), 7))
 			for range requests / clients {
 				path, typ, body := next(rnd)
-				if err := echoed(client, g.url+path, typ, body); err != nil {
+				if err := echoed(client, g.URL+path, typ, body); err != nil {
 					t.Error(err)
 					return
 				}
@@ -292,21 +294,21 @@ func echoed(client *http.Client, url, typ string, body []byte) error {
 
 func TestAHeldPlainRequestIsNotSentBeforeItIsApproved(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
-	resp := g.post(t.Context(), "/up/test/gated", "body")
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || len(seen.all()) != 0 {
-		t.Fatalf("status %d, sent on %d times", resp.StatusCode, len(seen.all()))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `done`), proxytest.WithBudget(50*time.Millisecond))
+	resp := g.Post(t.Context(), "/up/test/gated", "body")
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || len(seen.All()) != 0 {
+		t.Fatalf("status %d, sent on %d times", resp.StatusCode, len(seen.All()))
 	}
-	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
-	if resp := g.post(t.Context(), "/up/test/gated", "other"); resp.StatusCode != 503 || len(seen.all()) != 0 {
+	g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
+	if resp := g.Post(t.Context(), "/up/test/gated", "other"); resp.StatusCode != 503 || len(seen.All()) != 0 {
 		t.Errorf("an approval let another body go: status %d", resp.StatusCode)
 	}
-	status := insisting(func() int { return g.post(t.Context(), "/up/test/gated", "body").StatusCode })
-	if status != 200 || len(seen.all()) != 1 || seen.all()[0] != "body" {
-		t.Errorf("status %d, the upstream got %q", status, seen.all())
+	status := insisting(func() int { return g.Post(t.Context(), "/up/test/gated", "body").StatusCode })
+	if status != 200 || len(seen.All()) != 1 || seen.All()[0] != "body" {
+		t.Errorf("status %d, the upstream got %q", status, seen.All())
 	}
-	if resp := g.post(t.Context(), "/up/test/gated", "body"); resp.StatusCode != 503 || len(seen.all()) != 1 {
+	if resp := g.Post(t.Context(), "/up/test/gated", "body"); resp.StatusCode != 503 || len(seen.All()) != 1 {
 		t.Errorf("an approval was used twice: status %d", resp.StatusCode)
 	}
 }
@@ -340,10 +342,10 @@ func TestThePageOfAHeldRequestShowsItsBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seen counter
-			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
-			g.post(t.Context(), "/up/test/gated"+c.query, c.body)
-			b := g.pending(1)[0].Briefing
+			var seen proxytest.Counter
+			g := proxytest.New(t, proxytest.Answer(&seen, 200, `done`), proxytest.WithBudget(50*time.Millisecond))
+			g.Post(t.Context(), "/up/test/gated"+c.query, c.body)
+			b := g.Pending(1)[0].Briefing
 			page := strings.Join(b.Details, "\n")
 			if c.redacted > 0 && strings.Contains(page, "SHA-256") {
 				t.Errorf("a guess at the credential could be tried on the sum:\n%.2000s", page)
@@ -364,11 +366,11 @@ func TestABodyThatPolicyHidesIsNotShown(t *testing.T) {
 	for pointer, hides := range map[string]bool{"/http/body": true, "/http/body/amount": true, "/http": true, "/http/path": false, "/http/query": false} {
 		t.Run(pointer, func(t *testing.T) {
 			t.Parallel()
-			var seen counter
+			var seen proxytest.Counter
 			rules := fmt.Sprintf("package holdgate\n\nimport rego.v1\n\ndecision := {\"action\": \"hold\", \"rule\": \"test.hides\", \"redact\": [%q]}\n", pointer)
-			g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond), withPolicy(t, rules))
-			g.post(t.Context(), "/up/test/pay?q=1", `{"amount":900000}`)
-			b := g.pending(1)[0].Briefing
+			g := proxytest.New(t, proxytest.Answer(&seen, 200, `done`), proxytest.WithBudget(50*time.Millisecond), proxytest.WithPolicy(t, rules))
+			g.Post(t.Context(), "/up/test/pay?q=1", `{"amount":900000}`)
+			b := g.Pending(1)[0].Briefing
 			if page := strings.Join(b.Details, "\n"); strings.Contains(page, "900000") == hides || strings.Contains(page, "characters or bytes") != hides || b.Whole == hides {
 				t.Errorf("whole is %v:\n%s", b.Whole, page)
 			}

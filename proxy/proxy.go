@@ -54,8 +54,11 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/acpproxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/authzen"
 	"github.com/holdgate/holdgate/proxy/caller"
+	"github.com/holdgate/holdgate/proxy/drain"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/intercept"
@@ -64,6 +67,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcpserver"
 	"github.com/holdgate/holdgate/proxy/model"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/socket"
 	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/rego"
@@ -100,11 +104,16 @@ type Config struct {
 	// Agent, where its ID is set, is who makes every request: the server serves
 	// this agent alone. Else callers are [holdgate.AgentDefault].
 	Agent holdgate.Agent
+	// Warden keeps what runs later by itself from agents whose changes can be undone.
+	Warden gate.Warden
 	// Proofs, where it is set, says what still holds of what was proven of an agent.
 	Proofs func(holdgate.Agent) holdgate.Proofs
 	// Agents says who is known by a credential, and is asked for each request; nil:
 	// nobody.
 	Agents func() *identity.Book
+
+	// AuthZEN says which agents may ask for decisions of calls that others make.
+	AuthZEN authzen.Options
 
 	// Confidence says what becomes of agents' reports of how sure they are.
 	Confidence Confidence
@@ -168,11 +177,14 @@ type Server struct {
 	steps       *steps.Steps
 	api         *agentapi.Server  // for agents
 	self        *mcpserver.Server // the same over MCP
-	outer       *http.Server
-	inner       *http.Server // serves the decrypted insides of CONNECT
+	authzen     *authzen.Server   // for gateways and the like
+	outer       *drain.Server
+	inner       *drain.Server // serves the decrypted insides of CONNECT
 	connections *intercept.Interceptor
 	models      *model.Flow
+	sockets     *socket.Sockets
 	mcp         *mcpproxy.Proxy
+	acp         *acpproxy.Proxy
 	strange     *lru.Cache[place, struct{}] // where findings were made
 
 	// endWaits ends the wait of everybody who waits for a person, when Shutdown
@@ -210,13 +222,16 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	for _, a := range s.steps.Callers.Known() {
 		c.Queue.Agents.Expect(a)
 	}
-	s.api = agentapi.New(s.Agents(), func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
+	s.api = agentapi.New(s.Agents(), agents{s}, func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
+	s.authzen = authzen.New(authzen.Config{Options: c.AuthZEN, Gate: func() *gate.Gate { return s.steps.Gate }, Queue: c.Queue, Digester: c.Digester, Logger: c.Logger,
+		Caller: func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, authzen.Door) }, Waiting: s.steps.Waiting})
 	s.models = model.New(s.modelConfig())
+	s.sockets = &socket.Sockets{Serve: s.serve, Idle: c.Limits.Idle}
 	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.steps.Waits.Done()})
-	s.mcp = mcpproxy.New(s.mcpConfig())
+	s.mcp, s.acp = mcpproxy.New(s.mcpConfig()), acpproxy.New(s.steps)
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
-	s.outer = &http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: intercept.OuterContext}
-	s.inner = &http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: intercept.TunnelContext}
+	s.outer = drain.New(&http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: intercept.OuterContext})
+	s.inner = drain.New(&http.Server{Handler: http.HandlerFunc(s.serveInner), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, ConnContext: intercept.TunnelContext})
 	return s, nil
 }
 
@@ -241,7 +256,7 @@ func gateConfig(c Config, out *upstream.Network) gate.Config {
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
-		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, Proofs: c.Proofs,
+		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, Proofs: c.Proofs, Warden: c.Warden,
 	}
 }
 
@@ -302,6 +317,15 @@ func (s *Server) baseContext(ln net.Listener) context.Context {
 // RunEnded is for when a run has ended: the name of its agent may be another's next.
 func (s *Server) RunEnded(agent string) { s.steps.ForgetAccounts(agent) }
 
+// Accounts are those that count as the own of a run's agent; see [steps.Steps.Accounts].
+func (s *Server) Accounts(agent string) []holdgate.Digest { return s.steps.Accounts(agent) }
+
+// RunGoesOn is for a run that another process has served until now, and whose agent has
+// these accounts of its own.
+func (s *Server) RunGoesOn(agent string, accounts []holdgate.Digest) {
+	s.steps.KnowAccounts(agent, accounts)
+}
+
 // ServeRun serves the agents' door on ln, which the agent alone reaches, until
 // ln is closed or Shutdown. dir is the folder that it works in.
 func (s *Server) ServeRun(ln net.Listener, agent holdgate.Agent, dir string) error {
@@ -346,7 +370,9 @@ func served(err error) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.endWaits()
 	s.models.Wake()
-	err := errors.Join(s.outer.Shutdown(ctx), s.inner.Shutdown(ctx), s.models.Wait(ctx))
+	err := s.outer.Shutdown(ctx)
+	s.connections.Settle(ctx)
+	err = errors.Join(err, s.inner.Shutdown(ctx), s.models.Wait(ctx))
 	s.endLife()
 	if err != nil {
 		err = errors.Join(s.outer.Close(), s.inner.Close())

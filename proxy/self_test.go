@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdgate/holdgate"
@@ -40,7 +42,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // self connects a client of a name, which names its session.
-func (g *sidecar) self(t *testing.T, name, session, revision string) *selfClient {
+func self(g *proxytest.Sidecar, t *testing.T, name, session, revision string) *selfClient {
 	t.Helper()
 	c := &selfClient{t: t}
 	client := gosdk.NewClient(&gosdk.Implementation{Name: name, Version: "1"}, &gosdk.ClientOptions{
@@ -55,9 +57,9 @@ func (g *sidecar) self(t *testing.T, name, session, revision string) *selfClient
 		h.Set("X-Session-Id", session)
 	}
 	var err error
-	c.s, err = client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: &http.Client{Transport: headers{g.client.Transport, h}}},
+	c.s, err = client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: headers{g.Client.Transport, h}}},
 		&gosdk.ClientSessionOptions{ProtocolVersion: revision})
-	must(t, err)
+	proxytest.Must(t, err)
 	t.Cleanup(func() { _ = c.s.Close() })
 	return c
 }
@@ -88,7 +90,7 @@ func TestAgentsComeToPeopleOverMCP(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			g := agentsGate(t)
-			c := g.self(t, "an agent", "s1", revision)
+			c := self(g, t, "an agent", "s1", revision)
 			for _, tt := range []struct {
 				tool, arguments string
 				answer          holdgate.Answer
@@ -101,24 +103,24 @@ func TestAgentsComeToPeopleOverMCP(t *testing.T) {
 				{"report_confidence", `{"score":0.5,"task_id":"t1","reasons":["no tests"]}`, holdgate.AnswerApprove, "", "approved by ann"},
 			} {
 				var arguments map[string]any
-				must(t, json.Unmarshal([]byte(tt.arguments), &arguments))
+				proxytest.Must(t, json.Unmarshal([]byte(tt.arguments), &arguments))
 				said := c.asked(tt.tool, arguments)
-				r := g.pending(1)[0]
+				r := g.Pending(1)[0]
 				if text, _ := c.use(t.Context(), "pending", nil); !strings.Contains(text, r.ID) {
 					t.Errorf("%s: the agent is not told that it waits: %s", tt.tool, text)
 				}
-				g.decide(r, tt.answer, tt.text)
+				g.Decide(r, tt.answer, tt.text)
 				if got := <-said; !strings.HasPrefix(got, "false ") || !strings.Contains(got, tt.says) {
 					t.Errorf("%s: %s", tt.tool, got)
 				}
 			}
 			said := c.asked("ask_human", map[string]any{"question": "Which?", "options": []string{"red", "blue"}})
-			r := g.pending(1)[0]
+			r := g.Pending(1)[0]
 			if len(r.Options) != 2 || r.Kind != holdgate.RequestChoice {
 				t.Errorf("people are asked for %s of %v", r.Kind, r.Options)
 			}
-			_, err := g.queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "blue", By: "ann", Channel: "cli", Digest: r.Call.Digest})
-			must(t, err)
+			_, err := g.Queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerChoose, Choice: "blue", By: "ann", Channel: "cli", Digest: r.Call.Digest})
+			proxytest.Must(t, err)
 			if got := <-said; !strings.Contains(got, "who chose blue") {
 				t.Errorf("got %s", got)
 			}
@@ -128,7 +130,7 @@ func TestAgentsComeToPeopleOverMCP(t *testing.T) {
 			if text, isError := c.use(t.Context(), "pending", nil); isError || text != `{"pending":[]}` {
 				t.Errorf("got %s", text)
 			}
-			g.verified()
+			g.Verified()
 		})
 	}
 }
@@ -136,7 +138,7 @@ func TestAgentsComeToPeopleOverMCP(t *testing.T) {
 func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
-	c := g.self(t, "an agent", "s1", "2025-11-25")
+	c := self(g, t, "an agent", "s1", "2025-11-25")
 	for _, tt := range []struct{ arguments, says string }{
 		{`{}`, `"id":"s1","status":"running","mode":"auto"`},
 		{`{"tool":"Bash","arguments":{"command":"rm -rf /"}}`, `"would":{"action":"`},
@@ -144,23 +146,23 @@ func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
 		{`{"tool":"Bash","arguments":{"command":"git push --force"}}`, `"would":{"action":"hold"`},
 	} {
 		var arguments map[string]any
-		must(t, json.Unmarshal([]byte(tt.arguments), &arguments))
+		proxytest.Must(t, json.Unmarshal([]byte(tt.arguments), &arguments))
 		if text, isError := c.use(t.Context(), "get_context", arguments); isError || !strings.Contains(text, tt.says) {
 			t.Errorf("%s: %s", tt.arguments, text)
 		}
 	}
-	if n := len(g.entries(audit.TypeDecision)); n != 0 {
+	if n := len(g.Entries(audit.TypeDecision)); n != 0 {
 		t.Errorf("what was only thought of is %d decisions in the log", n)
 	}
 	if text, _ := c.use(t.Context(), "check_messages", nil); text != "There are no messages." {
 		t.Errorf("got %s", text)
 	}
-	_, err := g.queue.Sessions.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "slow down", From: "ann"})
-	must(t, err)
+	_, err := g.Queue.Sessions.Tell(t.Context(), sessions.Message{Agent: holdgate.AgentDefault, Session: "s1", Type: sessions.MessageGuidance, Content: "slow down", From: "ann"})
+	proxytest.Must(t, err)
 	if text, _ := c.use(t.Context(), "check_messages", nil); !strings.Contains(text, "slow down") {
 		t.Errorf("got %s", text)
 	}
-	if text, isError := g.self(t, "another", "s2", "2025-11-25").use(t.Context(), "check_messages", nil); isError || strings.Contains(text, "slow down") {
+	if text, isError := self(g, t, "another", "s2", "2025-11-25").use(t.Context(), "check_messages", nil); isError || strings.Contains(text, "slow down") {
 		t.Errorf("another session reads %s", text)
 	}
 	for tool, arguments := range map[string]map[string]any{
@@ -170,7 +172,7 @@ func TestAgentsAskWhereTheyStandOverMCP(t *testing.T) {
 			t.Errorf("%s%v: %s", tool, arguments, text)
 		}
 	}
-	if n := len(g.pending(0)); n != 0 {
+	if n := len(g.Pending(0)); n != 0 {
 		t.Errorf("%d are pending", n)
 	}
 }
@@ -179,36 +181,36 @@ func TestTheAgentsOwnQuestionClimbsTheLadder(t *testing.T) {
 	t.Parallel()
 	summary := map[string]any{"summary": "Deploy"}
 	t.Run("an unknown client is told to call again, and picks it up", func(t *testing.T) {
-		g := newGateTo(t, nil, nil, withShippedPolicy(), withMCPBudget(50*time.Millisecond), withIdle(10*time.Millisecond))
-		c := g.self(t, "an agent", "", "2025-11-25")
+		g := proxytest.NewTo(t, nil, nil, proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(50*time.Millisecond), proxytest.WithIdle(10*time.Millisecond))
+		c := self(g, t, "an agent", "", "2025-11-25")
 		text, isError := c.use(t.Context(), "request_approval", summary)
-		r := g.pending(1)[0]
+		r := g.Pending(1)[0]
 		if isError || !strings.Contains(text, "Not decided yet: request "+r.ID) {
 			t.Errorf("got %s", text)
 		}
-		g.decide(r, holdgate.AnswerApprove, "")
+		g.Decide(r, holdgate.AnswerApprove, "")
 		if text, _ := c.use(t.Context(), "request_approval", summary); !strings.Contains(text, "approved by ann") {
 			t.Errorf("got %s", text)
 		}
-		if n := len(g.entries(audit.TypeOutcome)); n != 1 {
+		if n := len(g.Entries(audit.TypeOutcome)); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
 		text, _ = c.use(t.Context(), "request_approval", summary)
-		if r := g.pending(1)[0]; !strings.Contains(text, r.ID) { // an answer is used once
+		if r := g.Pending(1)[0]; !strings.Contains(text, r.ID) { // an answer is used once
 			t.Errorf("got %s", text)
 		}
 	})
 	t.Run("one that progress keeps waits on", func(t *testing.T) {
-		g := newGateTo(t, nil, nil, withShippedPolicy(), withMCPBudget(time.Nanosecond), withIdle(5*time.Millisecond))
-		c := g.self(t, "claude-code", "", "2025-11-25")
+		g := proxytest.NewTo(t, nil, nil, proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(time.Nanosecond), proxytest.WithIdle(5*time.Millisecond))
+		c := self(g, t, "claude-code", "", "2025-11-25")
 		said := c.asked("request_approval", summary)
-		r := g.pending(1)[0]
+		r := g.Pending(1)[0]
 		for n := 0; n < 3; {
 			c.mu.Lock()
 			n = len(c.heard)
 			c.mu.Unlock()
 		}
-		g.decide(r, holdgate.AnswerApprove, "")
+		g.Decide(r, holdgate.AnswerApprove, "")
 		if got := <-said; !strings.Contains(got, "approved by ann") {
 			t.Errorf("got %s", got)
 		}
@@ -224,8 +226,8 @@ func TestTheAgentsOwnQuestionClimbsTheLadder(t *testing.T) {
 
 func TestHoldgatesOwnServerIsNotForWebPages(t *testing.T) {
 	t.Parallel()
-	g := newGateTo(t, nil, nil)
-	if status, _ := g.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin", "https://evil.example"); status != http.StatusForbidden {
+	g := proxytest.NewTo(t, nil, nil)
+	if status, _ := g.AskAPI(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin", "https://evil.example"); status != http.StatusForbidden {
 		t.Errorf("status %d", status)
 	}
 }
@@ -236,17 +238,17 @@ func TestAClientDoesNotSayWhoCalls(t *testing.T) {
 	t.Parallel()
 	g := agentsGate(t)
 	client := gosdk.NewClient(&gosdk.Implementation{Name: "an agent", Version: "1"}, nil)
-	lie := headers{g.client.Transport, http.Header{"Holdgate-Caller": {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}
-	s, err := client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: &http.Client{Transport: lie}}, nil)
-	must(t, err)
+	lie := headers{g.Client.Transport, http.Header{"Holdgate-Caller": {`{"id":"ann","ID":"ann","proven":true,"Proven":true}`}}}
+	s, err := client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: lie}}, nil)
+	proxytest.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	c := &selfClient{t: t, s: s}
 	said := c.asked("request_approval", map[string]any{"summary": "Deploy"})
-	r := g.pending(1)[0]
+	r := g.Pending(1)[0]
 	if r.Agent.ID != holdgate.AgentDefault || r.Agent.Proven {
 		t.Errorf("asked by %+v", r.Agent)
 	}
-	g.decide(r, holdgate.AnswerDeny, "no")
+	g.Decide(r, holdgate.AnswerDeny, "no")
 	if got := <-said; !strings.Contains(got, "denied") {
 		t.Errorf("got %s", got)
 	}

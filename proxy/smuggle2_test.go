@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -24,19 +26,19 @@ type fields []string
 // the stream or the connection was ended instead.
 func say2(t *testing.T, c net.Conn, list fields, body string) int {
 	t.Helper()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(proxytest.Patience))
 	_, _ = io.WriteString(c, http2.ClientPreface)
 	fr := http2.NewFramer(c, c)
 	fr.AllowIllegalWrites = true
-	must(t, fr.WriteSettings())
+	proxytest.Must(t, fr.WriteSettings())
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
 	for i := 0; i < len(list); i += 2 {
-		must(t, enc.WriteField(hpack.HeaderField{Name: list[i], Value: list[i+1]}))
+		proxytest.Must(t, enc.WriteField(hpack.HeaderField{Name: list[i], Value: list[i+1]}))
 	}
-	must(t, fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: body == ""}))
+	proxytest.Must(t, fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: body == ""}))
 	if body != "" {
-		must(t, fr.WriteData(1, true, []byte(body)))
+		proxytest.Must(t, fr.WriteData(1, true, []byte(body)))
 	}
 	fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	for {
@@ -47,7 +49,7 @@ func say2(t *testing.T, c net.Conn, list fields, body string) int {
 		switch f := f.(type) {
 		case *http2.MetaHeadersFrame:
 			status, err := strconv.Atoi(f.PseudoValue("status"))
-			must(t, err)
+			proxytest.Must(t, err)
 			if f.StreamEnded() {
 				return status
 			}
@@ -58,7 +60,7 @@ func say2(t *testing.T, c net.Conn, list fields, body string) int {
 			return 0
 		case *http2.SettingsFrame:
 			if !f.IsAck() {
-				must(t, fr.WriteSettingsAck())
+				proxytest.Must(t, fr.WriteSettingsAck())
 			}
 		}
 	}
@@ -78,8 +80,8 @@ func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
 	}{
 		{"a base URL", "http", base, base.dial},
 		{"an intercepted tunnel", "https", inside, func() net.Conn {
-			c, _ := inside.g.tunnel(inside.host)
-			conf := inside.g.trusting("127.0.0.1")
+			c, _ := inside.g.Tunnel(inside.host)
+			conf := inside.g.Trusting("127.0.0.1")
 			conf.NextProtos = []string{"h2"}
 			return tls.Client(c, conf)
 		}},
@@ -191,7 +193,7 @@ func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
 			t.Run(way.name+"/"+tt.name, func(t *testing.T) {
 				door := way.door
 				before, _ := door.up.saw()
-				judged := len(door.g.entries(audit.TypeDecision))
+				judged := len(door.g.Entries(audit.TypeDecision))
 				c := way.dial()
 				defer c.Close()
 				status := say2(t, c, tt.list(door.prefix+"/a", way.scheme, door.host), tt.body)
@@ -211,7 +213,7 @@ func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
 				if want := []string{method + " " + path + " " + door.up.addr + " " + body}; status != 200 || !slices.Equal(got, want) {
 					t.Errorf("status %d, the upstream got %q, want %q", status, got, want)
 				}
-				if n := len(door.g.entries(audit.TypeDecision)) - judged; n != 1 {
+				if n := len(door.g.Entries(audit.TypeDecision)) - judged; n != 1 {
 					t.Errorf("policy was asked %d times", n)
 				}
 			})

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdgate/holdgate/proxy/proxytest"
+
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/holdgate/holdgate"
@@ -42,7 +44,7 @@ type rawUpstream struct {
 func newRawUpstream(t testing.TB, conf *tls.Config) *rawUpstream {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	proxytest.Must(t, err)
 	u := &rawUpstream{t: t, addr: ln.Addr().String(), open: map[net.Conn]bool{}}
 	if conf != nil {
 		ln = tls.NewListener(ln, conf)
@@ -184,7 +186,7 @@ func (u *rawUpstream) saw() (requests, faults []string) {
 // A smuggler is a way to say raw bytes to a door.
 type smuggler struct {
 	name   string
-	g      *sidecar
+	g      *proxytest.Sidecar
 	up     *rawUpstream
 	prefix string // of the request target
 	host   string // of the Host header
@@ -193,11 +195,11 @@ type smuggler struct {
 
 func smugglers(t *testing.T) []smuggler {
 	plain := newRawUpstream(t, nil)
-	g := newGateTo(t, map[string]string{"test": "http://" + plain.addr}, nil)
+	g := proxytest.NewTo(t, map[string]string{"test": "http://" + plain.addr}, nil)
 	dial := func(addr string) func() net.Conn {
 		return func() net.Conn {
 			c, err := net.Dial("tcp", addr)
-			must(t, err)
+			proxytest.Must(t, err)
 			return c
 		}
 	}
@@ -205,19 +207,19 @@ func smugglers(t *testing.T) []smuggler {
 	certs.StartTLS()
 	t.Cleanup(certs.Close)
 	secret := newRawUpstream(t, &tls.Config{Certificates: certs.TLS.Certificates})
-	tg := newGateTo(t, map[string]string{"test": "https://" + secret.addr}, nil, func(c *proxy.Config) {
+	tg := proxytest.NewTo(t, map[string]string{"test": "https://" + secret.addr}, nil, func(c *proxy.Config) {
 		c.Network.RootCAs = certs.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	})
 	moved := newRawUpstream(t, nil)
-	mg := newGateTo(t, map[string]string{"test": "http://" + moved.addr}, nil)
+	mg := proxytest.NewTo(t, map[string]string{"test": "http://" + moved.addr}, nil)
 	return []smuggler{
-		{"the forward proxy", g, plain, "http://" + plain.addr, plain.addr, dial(g.addr)},
-		{"a base URL", g, plain, "/up/test", g.addr, dial(g.addr)},
+		{"the forward proxy", g, plain, "http://" + plain.addr, plain.addr, dial(g.Addr)},
+		{"a base URL", g, plain, "/up/test", g.Addr, dial(g.Addr)},
 		{"an intercepted tunnel", tg, secret, "", secret.addr, func() net.Conn {
-			c, _ := tg.tunnel(secret.addr)
-			return tls.Client(c, tg.trusting("127.0.0.1"))
+			c, _ := tg.Tunnel(secret.addr)
+			return tls.Client(c, tg.Trusting("127.0.0.1"))
 		}},
-		{"the transparent door", mg, moved, "", moved.addr, dial(mg.redirect(moved.addr, nil))},
+		{"the transparent door", mg, moved, "", moved.addr, dial(mg.Redirect(moved.addr, nil))},
 	}
 }
 
@@ -227,7 +229,7 @@ func (s smuggler) say(t *testing.T, text string, cut bool) (statuses []int) {
 	t.Helper()
 	c := s.dial()
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(proxytest.Patience))
 	_, _ = io.WriteString(c, text) // a door may have refused the first half of it already
 	if cut {
 		return nil
@@ -327,7 +329,7 @@ func TestWhatPolicySawIsWhatTheUpstreamGets(t *testing.T) {
 		for _, tt := range attacks {
 			t.Run(door.name+"/"+tt.name, func(t *testing.T) {
 				before, _ := door.up.saw()
-				judged := len(door.g.entries(audit.TypeDecision))
+				judged := len(door.g.Entries(audit.TypeDecision))
 				text := tt.text
 				if !tt.cut {
 					text += last
@@ -354,7 +356,7 @@ func TestWhatPolicySawIsWhatTheUpstreamGets(t *testing.T) {
 					t.Errorf("statuses %v", statuses)
 				}
 				allowed := map[string]int{}
-				for _, e := range door.g.entries(audit.TypeDecision)[judged:] {
+				for _, e := range door.g.Entries(audit.TypeDecision)[judged:] {
 					if e.Decision.Action == holdgate.Allow {
 						allowed[e.Call.HTTP]++
 					}
@@ -375,38 +377,38 @@ func TestWhatPolicySawIsWhatTheUpstreamGets(t *testing.T) {
 // as its body.
 func TestAnApprovalIsForTheHeadersToo(t *testing.T) {
 	t.Parallel()
-	var seen counter
-	g := newGate(t, plainly(&seen, 200, `done`), withBudget(50*time.Millisecond))
+	var seen proxytest.Counter
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `done`), proxytest.WithBudget(50*time.Millisecond))
 	send := func(headers ...string) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/up/test/gated", strings.NewReader("body"))
-		must(t, err)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/up/test/gated", strings.NewReader("body"))
+		proxytest.Must(t, err)
 		for i := 0; i < len(headers); i += 2 {
 			req.Header.Set(headers[i], headers[i+1])
 		}
-		resp, err := g.client.Do(req)
-		must(t, err)
+		resp, err := g.Client.Do(req)
+		proxytest.Must(t, err)
 		defer resp.Body.Close()
 		return resp.StatusCode
 	}
 	if status := send("X-Amz-Target", "T.GetItem", "X-Amz-Date", "1"); status != 503 {
 		t.Fatalf("status %d", status)
 	}
-	g.decide(g.pending(1)[0], holdgate.AnswerApprove, "")
+	g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
 	for _, h := range [][]string{{"X-Amz-Target", "T.DeleteTable"}, {}, {"X-Amz-Target", "T.GetItem", "X-HTTP-Method-Override", "DELETE"}, {"X-Amz-Target", "T.GetItem", "Cookie", "as=another"}} {
-		if status := send(h...); status != 503 || len(seen.all()) != 0 {
+		if status := send(h...); status != 503 || len(seen.All()) != 0 {
 			t.Errorf("an approval let a request with other headers go: %v, status %d", h, status)
 		}
 	}
 	status := insisting(func() int { return send("X-Amz-Target", "T.GetItem", "X-Amz-Date", "2", "Traceparent", "x") })
-	if status != 200 || len(seen.all()) != 1 {
-		t.Errorf("the same request again: status %d, sent on %d times", status, len(seen.all()))
+	if status != 200 || len(seen.All()) != 1 {
+		t.Errorf("the same request again: status %d, sent on %d times", status, len(seen.All()))
 	}
 }
 
 // insisting asks again as a client does whose patience has ended, while the
 // machine is too busy to answer within it.
 func insisting(ask func() int) (status int) {
-	for until := time.Now().Add(patience); ; {
+	for until := time.Now().Add(proxytest.Patience); ; {
 		if status = ask(); status != http.StatusServiceUnavailable || time.Now().After(until) {
 			return status
 		}
@@ -446,13 +448,13 @@ func TestWhatAServerCouldTakeForAnotherRequest(t *testing.T) {
 			if tt.header != "" {
 				h[tt.header] = []string{tt.value}
 			}
-			override, unresolved := route.TwoReadings(tt.method, parseURL(t, "http://a.example"+tt.target), h)
+			override, unresolved := route.TwoReadings(tt.method, proxytest.ParseURL(t, "http://a.example"+tt.target), h)
 			if override != tt.override || !slices.Equal(unresolved, tt.unresolved) {
 				t.Errorf("got %q, %q", override, unresolved)
 			}
 		})
 	}
-	if override, _ := route.TwoReadings("POST", parseURL(t, "http://a.example/"), http.Header{"X-Http-Method": {"DELETE"}, "Connection": {"X-HTTP-Method"}}); override != "" {
+	if override, _ := route.TwoReadings("POST", proxytest.ParseURL(t, "http://a.example/"), http.Header{"X-Http-Method": {"DELETE"}, "Connection": {"X-HTTP-Method"}}); override != "" {
 		t.Errorf("a header that goes no further asks for %s", override)
 	}
 }

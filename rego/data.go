@@ -23,10 +23,14 @@ const (
 // names of its folders. Two files may add to one object, but not give one key
 // two values.
 func readData(files []source) (object, error) {
+	return readDataBy(files, func(body []byte) (doc any, err error) { return doc, util.Unmarshal(body, &doc) })
+}
+
+func readDataBy(files []source, read func(body []byte) (any, error)) (object, error) {
 	data := object{}
 	for _, f := range files {
-		var doc any
-		if err := util.Unmarshal(f.body, &doc); err != nil {
+		doc, err := read(f.body)
+		if err != nil {
 			return nil, fmt.Errorf("reading data %s: %w", f.name, err)
 		}
 		if doc == nil {
@@ -50,8 +54,8 @@ func readData(files []source) (object, error) {
 	return data, nil
 }
 
-// join adds src to dst. Where both have a value that is no object it returns
-// the path of it, and false.
+// join adds src to dst, and changes no object below it. Where both have a value that is
+// no object it returns the path of it, and false.
 func join(dst, src object) (at string, ok bool) {
 	for k, v := range src {
 		had, exists := dst[k]
@@ -64,9 +68,11 @@ func join(dst, src object) (at string, ok bool) {
 		if !aok || !bok {
 			return k, false
 		}
+		a = maps.Clone(a)
 		if at, ok := join(a, b); !ok {
 			return k + "." + at, false
 		}
+		dst[k] = a
 	}
 	return "", true
 }

@@ -57,6 +57,9 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	}
 	p.hide(ctx, in, f, err, &d)
 	d.Leaves = f.Leaves
+	if d.Action == holdgate.Allow && err == nil {
+		d.Later = p.later(in, f)
+	}
 	if in.Call.Result != nil && e.o.Observe { // what only observes changes nothing
 		d.Redact = slices.DeleteFunc(d.Redact, func(p string) bool { return strings.HasPrefix(p, "/result") })
 	}

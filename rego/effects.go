@@ -27,15 +27,11 @@ func (p *policy) effects(c holdgate.Call, f facts.Facts) []holdgate.Effect {
 
 // packTables are the shipped pack's, for the effects of a policy that has none.
 var packTables = sync.OnceValue(func() settings.Commands {
-	pack, err := readPack()
+	pack, err := shipped()
 	if err != nil {
 		return settings.Commands{}
 	}
-	data, err := readData(pack.data)
-	if err != nil {
-		return settings.Commands{}
-	}
-	return settings.ReadCommands(data)
+	return settings.ReadCommands(pack.data)
 })
 
 // shown are the effects for people. A fault in there costs a sentence, never a

@@ -17,7 +17,7 @@
 // laid over the pack's defaults, key by key, and checked against its schema.
 // What could silently weaken a policy does not load: a field of input that
 // does not exist, rules in a package that nobody asks, an unknown setting.
-// Policies that were written for other programs lie over the pack too, by an
+// Policies that were written for other programs are added to the pack too, by an
 // [Adapter]. An OPA configuration may name servers that bundles come from and
 // that decision logs go to; and where neither files nor servers rule, a policy
 // can be handed over ([Engine.Replace]).
@@ -214,6 +214,7 @@ type Input struct {
 	Usage      *Usage // what the session has used; nil where nobody counts
 	Shell      string // where the session's calls may have left the agent's shell, of [holdgate.Facts]; empty: in Dir
 	Dir        string // the session's folder, absolute; empty where not known
+	From       string // the folder that the call starts in by the agent's word, where that is outside of Dir, absolute; else empty
 	Home       string // the agent's home folder, absolute; empty where not known
 	Own        Own    // what is Holdgate's own on this host
 }

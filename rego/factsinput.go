@@ -59,7 +59,7 @@ func newImpact(i facts.Impact) *ast.Term {
 }
 
 func commandObject(c facts.Command, tables settings.Commands) fields {
-	o := newFields(14)
+	o := newFields(15)
 	o.text("program", c.Program)
 	o.list("argv", c.Argv)
 	o.optionalList("via", c.Via)
@@ -70,6 +70,7 @@ func commandObject(c facts.Command, tables settings.Commands) fields {
 	o.optional("stdin", c.Stdin)
 	o.optionalFlag("sql", c.SQL)
 	o.optionalFlag("deletes", c.Deletes)
+	o.optionalFlag("serves", c.Serves)
 	putList(&o, "env", c.Env, variableObject)
 	target := tables.Target(c)
 	o.optional("seen", seen(c, target))
@@ -104,7 +105,7 @@ func variableObject(v facts.Variable) fields {
 // look at in place of three that are missing.
 func seen(c facts.Command, target map[string]string) string {
 	switch {
-	case len(c.Via) > 0 || len(c.Unresolved) > 0:
+	case len(c.Via) > 0 || len(c.Unresolved) > 0 || c.Serves:
 		return ""
 	case target["host"] != "" || target["machine"] != "" || target["stage"] != "", slices.ContainsFunc(c.Argv, func(w string) bool { return strings.Contains(w, "://") }):
 		return "" // it may act elsewhere

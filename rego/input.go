@@ -45,6 +45,13 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	}
 	putText(o, "credential", c.Credential)
 	putText(o, "account", c.Account)
+	if c.Access != nil {
+		access, err := accessObject(c.Access)
+		if err != nil {
+			return nil, at, err
+		}
+		o["access"] = access
+	}
 	if c.Tool != nil {
 		tool, err := p.toolObject(c.Agent, c.Tool, f.Category)
 		if err != nil {
@@ -62,17 +69,8 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 		}
 		o["mcp"] = mcp
 	}
-	if h := c.HTTP; h != nil {
-		http := object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
-		putText(http, "looks_like", h.LooksLike)
-		putText(http, "upgrade", h.Upgrade)
-		putText(http, "action", h.Action)
-		putText(http, "operation", cmp.Or(h.Operation, p.operation(h)))
-		putText(http, "method_override", h.MethodOverride)
-		if len(h.Unresolved) > 0 {
-			http["unresolved"] = h.Unresolved
-		}
-		o["http"] = http
+	if c.HTTP != nil {
+		o["http"] = p.httpObject(c.HTTP)
 	}
 	if c.Gate != nil {
 		gate, err := gateObject(c.Gate, in.Gate)
@@ -106,6 +104,19 @@ func (p *policy) input(in Input, f facts.Facts) (ast.Value, clock, error) {
 	return ast.LazyObject(o), at, nil
 }
 
+func (p *policy) httpObject(h *holdgate.HTTP) object {
+	o := object{"method": h.Method, "scheme": h.Scheme, "host": h.Host, "path": h.Path, "query": h.Query}
+	putText(o, "looks_like", h.LooksLike)
+	putText(o, "upgrade", h.Upgrade)
+	putText(o, "action", h.Action)
+	putText(o, "operation", cmp.Or(h.Operation, p.operation(h)))
+	putText(o, "method_override", h.MethodOverride)
+	if len(h.Unresolved) > 0 {
+		o["unresolved"] = h.Unresolved
+	}
+	return o
+}
+
 // extract works out what the call would do.
 func (p *policy) extract(ctx context.Context, in Input) facts.Facts {
 	return facts.Extract(ctx, in.Call, p.place(in))
@@ -113,7 +124,7 @@ func (p *policy) extract(ctx context.Context, in Input) facts.Facts {
 
 // place is what is known of where the call runs.
 func (p *policy) place(in Input) facts.Options {
-	return facts.Options{Categories: p.toolCategories(), Dir: in.Dir, Shell: in.Shell, Home: in.Home, Own: in.Own}
+	return facts.Options{Categories: p.toolCategories(), Dir: in.Dir, From: in.From, Shell: in.Shell, Home: in.Home, Own: in.Own}
 }
 
 func agentObject(a holdgate.Agent) object {
@@ -123,6 +134,21 @@ func agentObject(a holdgate.Agent) object {
 		o["labels"] = a.Labels
 	}
 	return o
+}
+
+// accessObject is for whom a policy enforcement point asks.
+func accessObject(a *holdgate.Access) (object, error) {
+	subject, err := strictJSON(a.Subject)
+	if err != nil {
+		return nil, fmt.Errorf("reading the subject: %w", err)
+	}
+	o := object{"subject": subject, "proven": a.Proven}
+	if a.Context != nil {
+		if o["context"], err = strictJSON(a.Context); err != nil {
+			return nil, fmt.Errorf("reading the context: %w", err)
+		}
+	}
+	return o, nil
 }
 
 // confinementObject is what `holdgate run` has proven of the agent.
@@ -236,6 +262,10 @@ func (p *policy) mcpObject(m *holdgate.MCP) (object, error) {
 
 func modelObject(m *holdgate.Model) object {
 	o := object{"provider": m.Provider, "name": m.Name, "stream": m.Stream}
+	putText(o, "host", m.Host)
+	if m.HostKnown {
+		o["host_known"] = true
+	}
 	if len(m.Tools) > 0 {
 		o["tools"] = m.Tools
 	}

@@ -81,7 +81,14 @@ func build(ctx context.Context, s spec, own *sources) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := inmem.NewFromObjectWithOpts(pr.data, inmem.OptReturnASTValuesOnRead(true))
+	if own == nil {
+		compiler.WithSkipStages(ast.StageCheckTypes) // a test checks those of the pack
+	}
+	data, err := astObject(pr.data)
+	if err != nil {
+		return nil, fmt.Errorf("reading data: %w", err)
+	}
+	store := inmem.NewFromASTObject(data)
 	txn, err := store.NewTransaction(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading data: %w", err)

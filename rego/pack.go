@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdgate/holdgate/policies"
 )
@@ -29,14 +30,11 @@ var shipped = sync.OnceValues(func() (*pack, error) {
 		return nil, err
 	}
 	p := &pack{sources: s}
-	if p.modules, err = parse(s.modules); err != nil {
-		return nil, err
-	}
-	if p.data, err = readData(s.data); err != nil {
-		return nil, err
-	}
-	p.schemas, err = schemas()
-	return p, err
+	var work errgroup.Group
+	work.Go(func() (err error) { p.modules, err = parse(s.modules); return err })
+	work.Go(func() (err error) { p.data, err = readDataBy(s.data, readShared); return err })
+	work.Go(func() (err error) { p.schemas, err = schemas(); return err })
+	return p, work.Wait()
 })
 
 // program is the pack as a policy of its own.

@@ -38,6 +38,10 @@ func TestPackOnShellCommands(t *testing.T) {
 		{"awk that runs what it reads is held", `awk '{system($0)}' a.txt`, holdgate.Hold, "shell.unresolved"},
 		{"throwing output away passes", "go vet ./... > /dev/null 2>&1", holdgate.Allow, "default"},
 
+		{"a number that a file may have forged", "n=$(grep -n x a | head -1 x.txt | cut -d: -f1); git fetch $n", holdgate.Hold, "shell.unresolved"},
+		{"a number out of a redirected file", "n=$(grep -n x a | head -1 < x.txt | cut -d: -f1); find . $n", holdgate.Hold, "shell.unresolved"},
+		{"a line's number is one", "n=$(grep -n x a | head -n 1 | cut -d: -f1); sed -n \"${n}p\" a", holdgate.Allow, "default"},
+		{"what a container prints is no number", "n=$(docker exec db cat -q x); git fetch $n", holdgate.Hold, "shell.unresolved"},
 		{"deleting a file is held", "rm notes.txt", holdgate.Hold, "files.delete"},
 		{"deleting a folder is held", "rm -rf build", holdgate.Hold, "files.delete"},
 		{"deleting behind other commands is held", "cd build && ls && rm -rf .", holdgate.Hold, "files.delete"},

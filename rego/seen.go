@@ -54,6 +54,7 @@ type seenCall struct {
 	Dir        string          `json:"dir,omitempty"`
 	Edited     bool            `json:"edited,omitempty"`
 	Facts      string          `json:"facts,omitempty"` // see factsDigest; empty where something is hidden
+	From       string          `json:"from,omitempty"`
 	FromServer bool            `json:"from_server,omitempty"`
 	Gates      *seenGates      `json:"gates,omitempty"`
 	// Hidden says that the decision redacted something, so that the log has not
@@ -149,6 +150,8 @@ type seenLearned struct {
 }
 
 type seenModel struct {
+	Host        string           `json:"host,omitempty"`
+	HostKnown   bool             `json:"host_known,omitempty"`
 	Provider    string           `json:"provider,omitempty"`
 	ServerTools []seenServerTool `json:"server_tools,omitempty"`
 	Stream      bool             `json:"stream,omitempty"`
@@ -177,7 +180,7 @@ type seenUsage struct {
 func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMessage {
 	s := seenCall{
 		V: seenVersion, Agent: seenAgent{in.Call.Agent.Confinement, in.Call.Agent.Labels, in.Call.Agent.Proven, in.Call.Agent.Proofs},
-		Dir: in.Dir, Home: in.Home, Edited: in.Edited, Mode: in.Mode, Repeats: in.Repeats, Taint: in.Taint, Threshold: in.Threshold,
+		Dir: in.Dir, From: in.From, Home: in.Home, Edited: in.Edited, Mode: in.Mode, Repeats: in.Repeats, Taint: in.Taint, Threshold: in.Threshold,
 		Hidden: len(d.Redact) > 0, Result: in.Call.Result != nil,
 	}
 	for _, a := range in.Answers {
@@ -235,7 +238,7 @@ func (s *seenCall) call(c holdgate.Call, p *policy) {
 		s.Learned = &seenLearned{l.Changed, l.Configured, l.Hints, l.Misfits, l.Reads, l.Remote, l.Schema, l.Server, l.Shadows, l.Tool}
 	}
 	if m := c.Model; m != nil {
-		s.Model = &seenModel{Provider: m.Provider, Stream: m.Stream}
+		s.Model = &seenModel{Host: m.Host, HostKnown: m.HostKnown, Provider: m.Provider, Stream: m.Stream}
 		if p.reads[partTools] {
 			s.Model.Tools = m.Tools
 		} else {
@@ -302,7 +305,7 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		c.Tool = &t
 	}
 	if m := s.Model; m != nil && c.Model != nil {
-		o := holdgate.Model{Name: c.Model.Name, Provider: m.Provider, Stream: m.Stream, Tools: m.Tools}
+		o := holdgate.Model{Name: c.Model.Name, Host: m.Host, HostKnown: m.HostKnown, Provider: m.Provider, Stream: m.Stream, Tools: m.Tools}
 		for _, t := range m.ServerTools {
 			o.ServerTools = append(o.ServerTools, holdgate.ServerTool{Type: t.Type, Name: t.Name})
 		}
@@ -324,7 +327,7 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		}
 		c.HTTP = &o
 	}
-	in := Input{Call: c, Own: own, Dir: s.Dir, Home: s.Home, Edited: s.Edited, Mode: s.Mode, Repeats: s.Repeats, Taint: s.Taint, Threshold: s.Threshold}
+	in := Input{Call: c, Own: own, Dir: s.Dir, From: s.From, Home: s.Home, Edited: s.Edited, Mode: s.Mode, Repeats: s.Repeats, Taint: s.Taint, Threshold: s.Threshold}
 	for _, a := range s.Answers {
 		in.Answers = append(in.Answers, Answer{Also: a.Also, By: a.By, Choice: a.Choice, Decision: a.Decision, Gate: a.Gate, Rule: a.Rule})
 	}

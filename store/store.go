@@ -25,6 +25,17 @@ var (
 	// written, but where the error says that nobody knows. It can be again: a
 	// caller that waits may try again.
 	ErrUnavailable = errors.New("the store cannot be reached")
+	// ErrUnknown says that an update was under way when its store failed, or when its
+	// caller stopped waiting. Nobody can say whether it is kept until the store is asked
+	// again, where it has failed once it is opened anew.
+	ErrUnknown = errors.New("whether this is kept is not known: look again once the store works")
+	// ErrFailed says that the store could not write or sync, or found damage, and takes
+	// no more writes until it is opened anew. Nothing of this update was written, but
+	// where the error wraps ErrUnknown too.
+	ErrFailed = errors.New("the store has failed, and takes no more writes until it is opened anew")
+	// ErrNoRoom says that the store's disk has too little room for further writes. It
+	// goes by itself once there is room.
+	ErrNoRoom = errors.New("the disk is nearly full")
 	// ErrTooLarge says that a function wrote more than one transaction takes:
 	// 2 MiB or 20,000 keys. A value over 256 KiB counts as a few bytes, so
 	// that values of any size can be set; one that is replaced or deleted
@@ -50,10 +61,11 @@ type Store interface {
 	// share one sync.
 	//
 	// A store that could not write or sync has failed: that Update, those that
-	// were under way with it, and every later one return the cause. No View of
+	// were under way with it, and every later one return ErrFailed and the cause. No View of
 	// the failed store sees what they wrote. What those under way wrote may be
-	// there, each whole or not at all, once the store is opened anew: then ask
-	// it before doing anything again. What Update acknowledged is there.
+	// there, each whole or not at all, once the store is opened anew: their error
+	// wraps ErrUnknown too. Ask the store before doing anything again. What Update
+	// acknowledged is there.
 	Update(ctx context.Context, fn func(Tx) error) error
 
 	// UpdateSoon is Update, except that it returns once the writes survive
@@ -77,6 +89,14 @@ type Disk interface {
 	// Free returns how many bytes can still be written before updates are
 	// refused.
 	Free() (int64, error)
+}
+
+// A Reclaimer is a Store that keeps what was deleted until it is asked to give it back.
+type Reclaimer interface {
+	// Reclaim gives back to the disk what was deleted: all but the latest, which a crash
+	// may still need. It costs as much as what was deleted and is stored beside it, goes
+	// on beside updates, and Close waits for it.
+	Reclaim() error
 }
 
 // A Tx reads and writes within one transaction. It is for one goroutine, and

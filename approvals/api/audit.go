@@ -27,14 +27,14 @@ type Head struct {
 
 // queryAudit serves GET /v1/audit.
 func (s *Server) queryAudit(r *request) ([]audit.Entry, string, error) {
-	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "tool", "rule", "action", "since", "until", "text", "from", "limit", "cursor")
+	v, err := query(r, "request_id", "exchange", "type", "agent", "session", "tool", "rule", "member", "action", "since", "until", "text", "from", "limit", "cursor")
 	if err != nil {
 		return nil, "", err
 	}
 	q := audit.Query{
 		RequestID: v.Get("request_id"), Exchange: v.Get("exchange"), Type: audit.Type(v.Get("type")),
 		Agent: v.Get("agent"), Session: v.Get("session"),
-		Tool: v.Get("tool"), Rule: v.Get("rule"), Text: v.Get("text"),
+		Tool: v.Get("tool"), Rule: v.Get("rule"), Member: v.Get("member"), Text: v.Get("text"),
 	}
 	if text := v.Get("action"); text != "" {
 		if _, err := holdgate.ParseAction(text); err != nil {

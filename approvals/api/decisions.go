@@ -38,8 +38,8 @@ type Decision struct {
 	Remember *approvals.Remember `json:"remember,omitempty"`
 }
 
-// ChannelHeader names the channel that a decision came through: "cli" or
-// "api", which is the default.
+// ChannelHeader names the channel that a decision came through: "cli",
+// [ChannelEditor] or "api", which is the default.
 const ChannelHeader = "Holdgate-Channel"
 
 // Limits of what a decision carries.
@@ -134,17 +134,21 @@ func (s *Server) vote(r *request, in Decision) (approvals.Vote, error) {
 	switch channel {
 	case "":
 		channel = "api"
-	case "cli", "api":
+	case "cli", "api", ChannelEditor:
 	case channelPage:
 		if _, ok := r.Context().Value(signedIn{}).(Credential); ok {
 			break
 		}
 		fallthrough
 	default:
-		return approvals.Vote{}, malformed("unknown %s %q: cli or api", ChannelHeader, channel)
+		return approvals.Vote{}, malformed("unknown %s %q: cli, api or %s", ChannelHeader, channel, ChannelEditor)
+	}
+	assurance := assuranceLocal
+	if channel == ChannelEditor {
+		assurance = assuranceText
 	}
 	v := approvals.Vote{
-		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assuranceLocal, Digest: in.Digest,
+		Decision: in.Decision, By: r.by, Channel: channel, Assurance: assurance, Digest: in.Digest,
 		Reason: in.Reason, Instructions: in.Instructions, Artifacts: in.Artifacts, Choice: in.Choice,
 		Arguments: in.Arguments, Rollback: in.Rollback, Stop: in.Stop, Remember: in.Remember,
 	}
@@ -225,3 +229,8 @@ func limit(q url.Values, without, most int) (int, error) {
 // assuranceLocal is that of every vote at this door: the token is in a file of
 // the approver's own.
 const assuranceLocal = "local"
+
+// ChannelEditor is the channel of answers that were given in an editor. What shows the
+// question there is the editor, and what of it an agent can change nobody knows: such
+// answers have the assurance text.
+const ChannelEditor, assuranceText = "editor", "text"

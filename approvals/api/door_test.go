@@ -30,10 +30,26 @@ const (
 	tokenOfOlga = "01ga0123456789abcdef0123456789abcdef0123456789ab"
 )
 
+// A failing store fails once it has written and before it has synced.
+type failing struct {
+	store.Store
+	fails atomic.Pointer[error]
+}
+
+// Update implements [store.Store].
+func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
+	err := f.Store.Update(ctx, fn)
+	if cause := f.fails.Load(); err == nil && cause != nil {
+		return fmt.Errorf("the sync failed: %w", *cause)
+	}
+	return err
+}
+
 // A door is the API over a real queue on disk, on a real port.
 type door struct {
 	health   atomic.Pointer[string] // what is wrong; nil: nothing
 	t        *testing.T
+	failing  *atomic.Pointer[error] // how the store fails in the midst of each change
 	store    store.Store
 	digester *holdgate.Digester
 	queue    *approvals.Queue
@@ -46,7 +62,7 @@ type door struct {
 func newDoor(t *testing.T) *door {
 	t.Helper()
 	ctx := t.Context()
-	st := teststore.Open(t, t.TempDir())
+	st := &failing{Store: teststore.Open(t, t.TempDir())}
 	key := []byte(strings.Repeat("k", 32))
 	log, err := audit.Open(ctx, st, key)
 	if err != nil {
@@ -68,7 +84,7 @@ func newDoor(t *testing.T) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{t: t, store: st, digester: digester, queue: q, log: log}
+	d := &door{t: t, store: st, failing: &st.fails, digester: digester, queue: q, log: log}
 	d.serveAnew()
 	t.Cleanup(func() {
 		d.api.Close()

@@ -48,7 +48,7 @@ func (s *Server) listPlugins(*request) ([]Plugin, error) {
 // testPlugin serves POST /v1/plugins/{name}/test.
 func (s *Server) testPlugin(r *request, _ Nothing) (Nothing, error) {
 	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
-		return Nothing{}, fmt.Errorf("%w: sending through a channel takes the role %s", people.ErrNotEntitled, people.RoleOperate)
+		return Nothing{}, fmt.Errorf("%w: sending through a channel takes the role %s; ask somebody who has it", people.ErrNotEntitled, people.RoleOperate)
 	}
 	name := r.PathValue("name")
 	if s.c.Plugins == nil {

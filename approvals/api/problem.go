@@ -52,6 +52,10 @@ const (
 	ProblemNoSession      = "no-session"
 	ProblemConfig         = "config-not-waiting"
 	ProblemStandby        = "standing-by"
+	// ProblemUnknown is a change of which nobody knows whether it counts.
+	ProblemUnknown = "unknown"
+	// ProblemStore is a store that takes no changes, now or until the sidecar is started anew.
+	ProblemStore = "store"
 )
 
 // Error implements error.
@@ -79,11 +83,22 @@ func asProblem(err error) (p *Problem, known bool) {
 		p.Request = &e.Request
 		return p, true
 	}
+	if errors.Is(err, store.ErrUnknown) {
+		// Not known as such: the log says the cause.
+		return problem(http.StatusServiceUnavailable, ProblemUnknown, "Nobody knows yet", "this could not be written to the end, and may count all the same: look again once the sidecar works, and do not take it for undone"), false
+	}
+	if errors.Is(err, store.ErrFailed) {
+		return problem(http.StatusServiceUnavailable, ProblemStore, "The store has failed", err.Error()+
+			"; nothing was changed, and what is stored can still be read. Mend its disk or make room, then start the sidecar anew; before that, `holdgate store check` says whether its files are whole"), true
+	}
 	for _, k := range []struct {
 		is          error
 		status      int
 		word, title string
 	}{
+		{store.ErrUnavailable, http.StatusServiceUnavailable, ProblemStore, "The store cannot be reached"},
+		{store.ErrNoRoom, http.StatusServiceUnavailable, ProblemStore, "No room"},
+		{approvals.ErrDiskFull, http.StatusServiceUnavailable, ProblemStore, "No room"},
 		{approvals.ErrNotFound, http.StatusNotFound, ProblemNotFound, "Not found"},
 		{approvals.ErrDigest, http.StatusConflict, ProblemDigest, "Not what was shown"},
 		{approvals.ErrSteerEmpty, http.StatusBadRequest, "steer-empty", "No instructions"},

@@ -45,7 +45,7 @@ func (s *Server) takeRun(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
-		return fmt.Errorf("%w: starting agents takes the role %s", people.ErrNotEntitled, people.RoleOperate)
+		return fmt.Errorf("%w: starting agents takes the role %s; ask somebody who has it", people.ErrNotEntitled, people.RoleOperate)
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if s.c.Runs == nil || local == nil || local.Network() != "unix" || r.ProtoMajor != 1 || r.Header.Get("Upgrade") != RunProtocol {

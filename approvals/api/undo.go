@@ -28,7 +28,7 @@ type Undone struct {
 // undo serves POST /v1/undo: it writes down who takes back what, before that is done.
 func (s *Server) undo(r *request, in Undo) (Undone, error) {
 	if n, ok := s.c.Queue.People().Find(r.by); !ok || !n.Has(people.RoleOperate) {
-		return Undone{}, fmt.Errorf("%w: taking back what an agent did takes the role %s", people.ErrNotEntitled, people.RoleOperate)
+		return Undone{}, fmt.Errorf("%w: taking back what an agent did takes the role %s; ask somebody who has it", people.ErrNotEntitled, people.RoleOperate)
 	}
 	if in.Run == "" || in.Digest == "" {
 		return Undone{}, problem(http.StatusUnprocessableEntity, "undo", "Nothing to write down", "run and digest must be set")

@@ -7,15 +7,17 @@ import (
 	"github.com/holdgate/holdgate"
 )
 
+// MaxSummary is how many characters a summary has at most, and what an effect says.
+const MaxSummary = 200
+
 // How much a briefing shows, in lines and in characters.
 const (
-	maxSummary = 200 // characters of the summary
-	headLines  = 120 // of a long section
-	tailLines  = 40
-	maxLine    = 500 // characters of a line shown whole
-	headLine   = 360 // of a longer one
-	tailLine   = 100
-	maxWhy     = 24 // lines
+	headLines = 120 // of a long section
+	tailLines = 40
+	maxLine   = 500 // characters of a line shown whole
+	headLine  = 360 // of a longer one
+	tailLine  = 100
+	maxWhy    = 24 // lines
 )
 
 // summary sets the summary: one line of bounded length.

@@ -50,7 +50,7 @@ func (b *briefer) byRun(agent holdgate.Agent) {
 // oneLine is a text of bounded length that is safe to show.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
-	if head, _ := cut(s, maxSummary, maxSummary-1, 0); head != s {
+	if head, _ := cut(s, MaxSummary, MaxSummary-1, 0); head != s {
 		s = head + "…"
 	}
 	return holdgate.Visible(s)
@@ -73,6 +73,9 @@ func worst(effects []holdgate.Effect) string {
 
 const cannotBeUndone = "cannot be undone"
 
+// WhereGitKeeps says of changes of files that git can take them back, if it keeps them.
+const WhereGitKeeps = "can be undone where git keeps the files"
+
 // undo says whether effects can be taken back: what cannot is never hidden behind
 // what can.
 func undo(effects []holdgate.Effect) string {
@@ -85,7 +88,7 @@ func undo(effects []holdgate.Effect) string {
 	if i := slices.IndexFunc(effects, is(holdgate.UndoableUnknown)); i >= 0 {
 		switch effects[i].Because {
 		case "git":
-			return "can be undone where git keeps the files"
+			return WhereGitKeeps
 		case "code", "scripts":
 			return "may not be undone: what it runs could do anything"
 		case "tool":

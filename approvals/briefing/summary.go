@@ -42,6 +42,9 @@ func asksModel(m *holdgate.Model) string {
 	if m.Name == "" {
 		of = "a model at " + m.Provider
 	}
+	if m.Host != "" && !m.HostKnown {
+		of = joined(of, "on", m.Host)
+	}
 	var runs []string
 	for _, t := range m.ServerTools {
 		name := t.Name

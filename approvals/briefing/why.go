@@ -104,8 +104,11 @@ func (b *briefer) unknown(words, files int, which, whose string) {
 }
 
 // brief is a word of a command that names what is not known; of a program, which is
-// shown elsewhere, how long it is.
+// shown elsewhere, how long it is, unless the word was cut.
 func brief(word string) string {
+	if strings.Contains(word, "\n") && strings.HasSuffix(word, "...") {
+		return "a program"
+	}
 	if n := strings.Count(strings.TrimRight(word, "\n"), "\n"); n > 0 {
 		return fmt.Sprintf("a program of %d lines", n+1)
 	}

@@ -50,7 +50,8 @@ type Options struct {
 	// https:// the certificate proves the listener, of a CA that the system or the
 	// state folder (page-ca.pem) has.
 	URL string
-	// Channel is what votes name as theirs: "cli" or "api" (the default).
+	// Channel is what votes name as theirs: "cli", [api.ChannelEditor] or "api" (the
+	// default).
 	Channel string
 }
 
@@ -176,6 +177,7 @@ func (c *Client) Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error
 	set(v, "session", q.Session)
 	set(v, "tool", q.Tool)
 	set(v, "rule", q.Rule)
+	set(v, "member", q.Member)
 	set(v, "text", q.Text)
 	set(v, "action", q.Action)
 	for name, t := range map[string]time.Time{"since": q.Since, "until": q.Until} {
@@ -244,6 +246,20 @@ func (c *Client) AuditExport(ctx context.Context, w io.Writer) error {
 // Status tells how the sidecar is.
 func (c *Client) Status(ctx context.Context) (api.Status, error) {
 	return get[api.Status](ctx, c, "/v1/status", nil)
+}
+
+// Alive returns nil where the sidecar's own loops move (GET /healthz), and else an error that says
+// which do not.
+func (c *Client) Alive(ctx context.Context) error {
+	_, err := get[map[string]any](ctx, c, "/healthz", nil)
+	return err
+}
+
+// Ready returns nil where the sidecar decides calls now (GET /readyz), and else an error that says
+// why not.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := get[map[string]any](ctx, c, "/readyz", nil)
+	return err
 }
 
 // Report returns the files of a report on the sidecar, by their names.

@@ -173,6 +173,8 @@ func (k *Keeper) vouched(g *storedGrant, p *plea) bool {
 // matches reports whether the call is one of those that the grant is for.
 func (k *Keeper) matches(g *storedGrant, p *plea) bool {
 	switch {
+	case g.Similarity.Subject != p.like.Subject:
+		return false
 	case g.forTool():
 		return g.Similarity.Shape != nil && g.pins(p)
 	case g.Similarity.Dir != p.like.Dir:

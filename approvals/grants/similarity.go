@@ -33,6 +33,9 @@ func (k *Keeper) Similarity(c holdgate.Call, d holdgate.Decision) *record.Simila
 	if same, ok := k.same(c, s); ok {
 		l.Same = same
 	}
+	if c.Access != nil {
+		l.Subject = k.b.Digester.Fields("grant.subject", string(c.Access.Subject))
+	}
 	l.Pinned = k.pinned(c, d, s)
 	l.Provided, l.Endpoint = k.provided(c.Model), k.endpoint(c.HTTP)
 	if _, hidden := redact.Call(c, d.Redact); hidden == 0 {
@@ -70,7 +73,7 @@ func (k *Keeper) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool)
 		}
 		return d.Fields("grant.tool", fields...), true
 	case c.Model != nil:
-		fields := append([]string{c.Model.Provider, c.Model.Name, "tools"}, c.Model.Tools...)
+		fields := append([]string{c.Model.Provider, c.Model.Name, c.Model.Host, "tools"}, c.Model.Tools...)
 		for _, t := range c.Model.ServerTools {
 			fields = append(fields, "server tool", t.Type, t.Name, t.URL)
 		}
@@ -88,17 +91,17 @@ func (k *Keeper) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool)
 	return "", false
 }
 
-// provided names the set of tools that a request lets the model's provider run;
-// "" where there is none.
+// provided names the host that a request goes to and the set of tools that it lets the
+// model's provider run there; "" where there is neither.
 func (k *Keeper) provided(m *holdgate.Model) holdgate.Digest {
-	if m == nil || len(m.ServerTools) == 0 {
+	if m == nil || len(m.ServerTools) == 0 && (m.Host == "" || m.HostKnown) {
 		return ""
 	}
 	tools := slices.Clone(m.ServerTools)
 	slices.SortFunc(tools, func(a, b holdgate.ServerTool) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.URL, b.URL))
 	})
-	fields := []string{m.Provider}
+	fields := []string{m.Provider, m.Host}
 	for _, t := range slices.Compact(tools) {
 		fields = append(fields, t.Type, t.Name, t.URL)
 	}

@@ -56,7 +56,8 @@ func (c Eligibility) Entitles(n Person, channel, sure string) error {
 		return fmt.Errorf("%w: approving it takes a signature with your passkey, and an answer through %s has none; "+
 			"answer on the page, which holdgate open shows", ErrNotEntitled, cmp.Or(channel, "this channel"))
 	default:
-		return fmt.Errorf("%w: approving it needs an assurance (%s) that %s does not have", ErrNotEntitled, a, channel)
+		return fmt.Errorf("%w: approving it needs the assurance %s, and an answer through %s has less; "+
+			"answer on the page, which holdgate open shows", ErrNotEntitled, a, cmp.Or(channel, "this channel"))
 	}
 }
 
@@ -82,7 +83,7 @@ func Vouched(name string) int {
 func (c Eligibility) Refuses(n Person) error {
 	for _, d := range c.Delegations {
 		if c.People.Same(d.By, n.Name) {
-			return fmt.Errorf("%w: you have left it to %s", ErrNotEntitled, d.To)
+			return fmt.Errorf("%w: you have left it to %s, who answers in your place", ErrNotEntitled, d.To)
 		}
 	}
 	own := c.RefusesOwn(n)
@@ -110,13 +111,13 @@ func (c Eligibility) RefusesOwn(n Person) error {
 	if slices.ContainsFunc(roles, n.Has) || c.names(users, n) {
 		return nil
 	}
-	return fmt.Errorf("%w: it is for %s", ErrNotEntitled, DescribeApprovers(roles, users))
+	return fmt.Errorf("%w: it is for %s; ask one of them", ErrNotEntitled, DescribeApprovers(roles, users))
 }
 
 // refusesAnyway says what neither a role nor a delegation makes good.
 func (c Eligibility) RefusesAnyway(n Person) error {
 	if !n.Has(RoleApprove) {
-		return fmt.Errorf("%w: approving takes the role %s, which %s does not have", ErrNotEntitled, RoleApprove, n.Name)
+		return fmt.Errorf("%w: approving takes the role %s, which %s does not have; ask somebody who has it", ErrNotEntitled, RoleApprove, n.Name)
 	}
 	if !c.Approvers.FourEyes {
 		return nil

@@ -175,14 +175,14 @@ func (p *People) Acting(by string) (Person, error) {
 	case by == "" || by == ByPolicy || by == ByHoldgate:
 		return n, fmt.Errorf("%w: a vote needs a person's name", ErrNotEntitled)
 	}
-	return n, fmt.Errorf("%w: nobody knows who %q is", ErrNotEntitled, by)
+	return n, fmt.Errorf("%w: nobody knows who %q is; an admin adds people with holdgate people add", ErrNotEntitled, by)
 }
 
 // mayAnswer finds who acts, where that person may say at least no.
 func (p *People) MayAnswer(by string) (Person, error) {
 	n, err := p.Acting(by)
 	if err == nil && !n.Has(RoleApprove) && !n.Has(RoleOperate) {
-		err = fmt.Errorf("%w: it takes the role %s or %s, and %s has neither", ErrNotEntitled, RoleApprove, RoleOperate, n.Name)
+		err = fmt.Errorf("%w: it takes the role %s or %s, and %s has neither; ask somebody who has one", ErrNotEntitled, RoleApprove, RoleOperate, n.Name)
 	}
 	return n, err
 }
@@ -194,7 +194,7 @@ func (p *People) Operator(by string) (string, error) {
 		return "", err
 	}
 	if !n.Has(RoleOperate) {
-		return "", fmt.Errorf("%w: it takes the role %s, which %s does not have", ErrNotEntitled, RoleOperate, n.Name)
+		return "", fmt.Errorf("%w: it takes the role %s, which %s does not have; ask somebody who has it", ErrNotEntitled, RoleOperate, n.Name)
 	}
 	return cmp.Or(n.Name, by), nil
 }

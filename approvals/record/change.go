@@ -28,6 +28,9 @@ type Book struct {
 	// People says who may answer; it is asked once for each change. What it answers
 	// is replaced within [Book.Alone] alone.
 	People func() *people.People
+	// Goes, where it is set, is asked at the beginning of each change; its error keeps
+	// it from happening.
+	Goes func(store.Tx) error
 	// Conceal, where it is set, takes credentials out of a text: see [Book.Words].
 	Conceal func(string) string
 	Hooks
@@ -104,6 +107,11 @@ func (b *Book) change(ctx context.Context, fn func(*Change) error) error {
 	err := b.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		c.undo() // where it runs again
 		c = &Change{Tx: tx, Now: Now(), People: b.People(), b: b, exchanges: make(map[string]*StoredExchange)}
+		if b.Goes != nil {
+			if err := b.Goes(tx); err != nil {
+				return err
+			}
+		}
 		if err := fn(c); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ const (
 	EventUnclaimed EventType = "approval.unclaimed" // its window begins anew
 	EventDelegated EventType = "approval.delegated"
 	EventDeferred  EventType = "approval.deferred"  // for one person: it goes on for all others
+	EventLeft      EventType = "approval.left"      // nobody waits for it, or somebody does again
 	EventExtended  EventType = "approval.extended"  // nobody was told in time: silence denies it, and later
 	EventEscalated EventType = "approval.escalated" // more people may approve it, and should be told
 	EventPolicy    EventType = "policy.changed"     // of no request: another policy is in force, or one was refused

@@ -2,12 +2,13 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
-	"github.com/holdgate/holdgate/approvals/redact"
-
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/redact"
 	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
 )
 
 // storedAsked is a request in the indexes of requests: what a list must know
@@ -25,11 +26,12 @@ type StoredAsked struct {
 	Risk    holdgate.Risk `json:"risk,omitempty"`
 	Rule    string        `json:"rule,omitempty"`
 	Expires time.Time     `json:"expires,omitzero"` // as it was asked: silence may come later
+	Left    bool          `json:"left,omitempty"`   // nobody waits for it any more
 }
 
 // list puts the request into the indexes as it stands now.
 func (c *Change) list(r *StoredRequest) error {
-	a := StoredAsked{Header: Current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status, Risk: r.Risk, Rule: r.Rule, Expires: r.Expires}
+	a := StoredAsked{Header: Current(), ID: r.ID, Agent: r.Agent, Proven: r.Proven, Session: r.Session, Status: r.Status, Risk: r.Risk, Rule: r.Rule, Expires: r.Expires, Left: r.RunEnded != nil}
 	if err := Write(c.Tx, AskedKey(r), a); err != nil {
 		return err
 	}
@@ -37,6 +39,17 @@ func (c *Change) list(r *StoredRequest) error {
 		return c.Tx.Delete(PendingKey(r))
 	}
 	return Write(c.Tx, PendingKey(r), a)
+}
+
+// Leave says of a request that the run which made the call ended then, or, at nil, that
+// somebody waits for it again.
+func (c *Change) Leave(r *StoredRequest, at *time.Time) error {
+	r.RunEnded = at
+	note := "somebody waits for it again"
+	if at != nil {
+		note = "the agent's run has ended: nobody waits for it"
+	}
+	return errors.Join(c.Write(r), c.list(r), c.Record(r, audit.TypeLeft, EventLeft, note))
 }
 
 // askedKey sorts the newest first, by the number of its first event: clocks may

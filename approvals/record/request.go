@@ -53,6 +53,9 @@ type Request struct {
 	// Deferrals say who has put it off, and until when: screens of theirs do not show
 	// it before. Those that are over may be left.
 	Deferrals []Deferral `json:"deferrals,omitempty"`
+	// RunEnded is when the run of the agent ended that made the call. Nobody waits for the
+	// answer since. It is nil where somebody may; an agent that makes the call again waits.
+	RunEnded *time.Time `json:"run_ended,omitempty"`
 	// Escalated counts the escalations of Approvers that have come.
 	Escalated int `json:"escalated,omitempty"`
 	// EditedFrom is the request whose answer gave the call its arguments.
@@ -85,7 +88,7 @@ func (r Request) Answered() bool {
 
 // Target names in one word what the call is about, for a person to type: a folder, a
 // branch, a table, what the worst of its effects is on; else its tool, its gate, or
-// the request itself.
+// the request itself, also where the name is too long to be typed.
 func (r Request) Target() string {
 	const long = 60
 	if e := r.Briefing.Effects; len(e) > 0 {
@@ -98,10 +101,14 @@ func (r Request) Target() string {
 			return holdgate.Visible(word)
 		}
 	}
+	name := r.Gate
 	if r.Call.Tool != nil {
-		return holdgate.Visible(r.Call.Tool.Name)
+		name = r.Call.Tool.Name
 	}
-	return cmp.Or(holdgate.Visible(r.Gate), r.ID)
+	if name = holdgate.Visible(name); len(name) <= long {
+		return cmp.Or(name, r.ID)
+	}
+	return r.ID
 }
 
 // Able are those of the people who may approve the pending request as it is. There

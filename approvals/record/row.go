@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/briefing"
@@ -43,7 +44,16 @@ func (r Request) SameRow(list []Request) []Request {
 // row: those of one agent and session, by one rule and gate, of one risk and shape.
 // What is hidden in a request keeps it alone. Each is still decided by itself.
 func (r Request) Alike(o Request) bool {
-	return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk
+	return r.Shape != "" && o.Shape == r.Shape && o.Agent == r.Agent && o.Session == r.Session && o.Rule == r.Rule && o.Gate == r.Gate && o.Risk == r.Risk && (o.RunEnded == nil) == (r.RunEnded == nil)
+}
+
+// Left says that nobody waits for a request any more, since when, and what an answer does.
+func (r Request) Left(now time.Time) string {
+	at, layout := r.RunEnded.Local(), "15:04"
+	if now.Sub(at) > 20*time.Hour {
+		layout = "2 January, 15:04"
+	}
+	return "nobody waits for this any more: it is from a run that ended at " + at.Format(layout) + "; an approval still counts if the agent asks again"
 }
 
 // Mentions reports whether a text stands in what a screen shows of the request's own
@@ -59,15 +69,22 @@ func (r Request) Mentions(text string) bool {
 	return strings.Contains(strings.ToLower(strings.Join(parts, "\n")), strings.ToLower(text))
 }
 
-// ByUrgency compares requests by risk, the highest first, then by the time that is
-// left.
+// ByUrgency compares requests: those that somebody waits for come first, then by risk, the
+// highest first, then by the time that is left.
 func ByUrgency(a, b Request) int {
-	return cmp.Or(severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
+	return cmp.Or(number(a.RunEnded != nil)-number(b.RunEnded != nil), severity(b.Risk)-severity(a.Risk), a.ExpiresAt.Compare(b.ExpiresAt))
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // MoreUrgent orders entries of the index as [ByUrgency] orders requests.
 func MoreUrgent(a, b StoredAsked) int {
-	return cmp.Or(severity(b.Risk)-severity(a.Risk), a.Expires.Compare(b.Expires))
+	return cmp.Or(number(a.Left)-number(b.Left), severity(b.Risk)-severity(a.Risk), a.Expires.Compare(b.Expires))
 }
 
 // severity ranks risks. What is not known counts as the highest.

@@ -41,6 +41,10 @@ type StoredExchange struct {
 	Due      time.Time       `json:"due,omitzero"` // while ready: when it is given up
 	Requests []StoredRef     `json:"requests"`
 	Body     *StoredBody     `json:"body,omitempty"`
+	// Member is the life of the member whose connection takes part, where several work
+	// on the store, and Turn how often one has begun to.
+	Member string `json:"member,omitempty"`
+	Turn   uint64 `json:"turn,omitempty"`
 }
 
 // storedRef is what an exchange knows of a request of its own. It changes in
@@ -84,12 +88,13 @@ type StoredOpen struct {
 	Key     holdgate.Digest `json:"key"`
 	Bytes   int64           `json:"bytes,omitempty"`
 	Sending bool            `json:"sending,omitempty"` // something was used, and its result is not known
+	Member  string          `json:"member,omitempty"`
 }
 
 func (x *StoredExchange) asOpen() StoredOpen {
 	return StoredOpen{
 		Header: Current(), Agent: x.Agent, Proven: x.Proven, Session: x.Session, Door: x.Door, Key: x.Key, Bytes: x.Bytes,
-		Sending: x.State == StateDelivering || x.InUse(),
+		Sending: x.State == StateDelivering || x.InUse(), Member: x.Member,
 	}
 }
 
@@ -148,6 +153,7 @@ type StoredRequest struct {
 	Claim         *Claim                 `json:"claim,omitempty"`
 	Delegations   []people.Delegation    `json:"delegations,omitempty"`
 	Deferrals     []Deferral             `json:"deferrals,omitempty"`
+	RunEnded      *time.Time             `json:"run_ended,omitempty"` // see [Request.RunEnded]
 	Escalated     int                    `json:"escalated,omitempty"` // how many of Approvers.Escalate have come
 	Also          []holdgate.Finding     `json:"also,omitempty"`
 	Redact        []string               `json:"redact,omitempty"` // what of the input nobody is shown
@@ -270,6 +276,8 @@ type Similarity struct {
 	// Pinned names the tool and what its server says of it, where the question is
 	// about the tool itself.
 	Pinned holdgate.Digest `json:"pinned,omitempty"`
+	// Subject is who makes the call, where a gateway asks for others; "" elsewhere.
+	Subject holdgate.Digest `json:"subject,omitempty"`
 	// Shape and Line are set where nothing is redacted.
 	Shape *holdgate.Shape `json:"shape,omitempty"`
 	Line  string          `json:"line,omitempty"`

@@ -51,6 +51,7 @@ func Call(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		o := *c.Model
 		m.text(&o.Name, "model", "name")
 		m.text(&o.Provider, "model", "provider")
+		m.text(&o.Host, "model", "host")
 		if len(o.Tools) > 0 && m.reaches("model", "tools") {
 			o.Tools = []string{Hidden}
 			m.hidden++

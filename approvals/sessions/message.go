@@ -23,6 +23,7 @@ const (
 	MessageQuestion MessageType = "clarification_request"  // of either side
 	MessageAnswer   MessageType = "clarification_response" // to a question, of either side
 	MessageStatus   MessageType = "status"                 // of an agent: where it stands
+	MessageNotice   MessageType = "notice"                 // of Holdgate: what it has done
 )
 
 // A Message goes from people to a session or back.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -24,28 +25,55 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("%s is a path of %d bytes, and the path of a unix socket has %d at most: choose a shorter one (of the state folder: --state-dir)", e.Path, len(e.Path), Max)
 }
 
-// Listen listens at a path. Closing the listener removes the socket.
+// Listen listens at a path. Closing the listener removes the socket, unless it is to
+// [Stay].
 func Listen(path string) (net.Listener, error) {
-	if len(path) <= Max {
-		return net.Listen("unix", path)
-	}
-	short, folder, err := shorten(path)
-	if err != nil {
-		return nil, err
+	short, folder := path, (*os.File)(nil)
+	if len(path) > Max {
+		var err error
+		if short, folder, err = shorten(path); err != nil {
+			return nil, err
+		}
+		defer folder.Close() // it is for finding the place
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
 	if err != nil {
-		return nil, errors.Join(named(err, path), folder.Close())
+		return nil, named(err, path)
 	}
-	ln.SetUnlinkOnClose(false) // the descriptor in its name may be another's by then
-	_ = folder.Close()         // it was for finding the place
-	return &listener{ln, path}, nil
+	ln.SetUnlinkOnClose(false) // a descriptor in its name may be another's by then
+	return &listener{UnixListener: ln, path: path}, nil
 }
 
-// A listener is one whose path is longer than the kernel takes.
+// Adopt is the listener of a file that another process has made by [Listen] at the path.
+// The socket stays where it is closed, until [Stay] says otherwise. The file is closed.
+func Adopt(f *os.File, path string) (net.Listener, error) {
+	defer f.Close()
+	ln, err := net.FileListener(f)
+	if err != nil {
+		return nil, err
+	}
+	unix, ok := ln.(*net.UnixListener)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T is no listener of a unix socket", ln), ln.Close())
+	}
+	l := &listener{UnixListener: unix, path: path}
+	l.stays.Store(true)
+	return l, nil
+}
+
+// Stay says whether the socket of a listener of this package stays where it is when the
+// listener is closed: another process serves it.
+func Stay(ln net.Listener, stays bool) {
+	if l, ok := ln.(*listener); ok {
+		l.stays.Store(stays)
+	}
+}
+
+// A listener is one that knows its path, which may be longer than the kernel takes.
 type listener struct {
 	*net.UnixListener
-	path string
+	path  string
+	stays atomic.Bool
 }
 
 // Addr implements [net.Listener].
@@ -53,11 +81,13 @@ func (l *listener) Addr() net.Addr { return &net.UnixAddr{Net: "unix", Name: l.p
 
 // Close implements [net.Listener].
 func (l *listener) Close() error {
-	err := l.UnixListener.Close()
-	if err == nil {
-		err = os.Remove(l.path)
+	if err := l.UnixListener.Close(); err != nil || l.stays.Load() {
+		return err
 	}
-	return err
+	if err := os.Remove(l.path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Dial connects to the socket at a path.

@@ -69,6 +69,13 @@ func (p *Keeper) Tell(ctx context.Context, m sessions.Message) (sessions.Message
 	return m, err
 }
 
+// Remark leaves a message of Holdgate's own for the session: what it has done. It goes with
+// those of people.
+func (p *Keeper) Remark(ctx context.Context, who record.Caller, what string) error {
+	m := sessions.Message{Agent: who.Agent.ID, Session: who.Session.ID, Type: sessions.MessageNotice, From: "Holdgate", Content: holdgate.Bounded(what, sessions.MaxContent)}
+	return p.b.Change(ctx, func(c *record.Change) error { return p.message(c, &m, who.Agent.Proven) })
+}
+
 // Redirect leaves an instruction of a person's for whichever session of the agent
 // makes the next model request.
 func (p *Keeper) Redirect(c *record.Change, agent, by, what string) error {

@@ -21,7 +21,8 @@ type ask struct {
 	pager
 
 	r       approvals.Request
-	full    bool // the call's arguments stand below the page, whole
+	full    bool // the call is whole, and its arguments stand below the page
+	folded  bool // a part of it is not, and nothing is approved
 	sending bool // an answer is on its way
 }
 
@@ -40,12 +41,12 @@ func (m *model) openRequest(r approvals.Request) tea.Cmd {
 }
 
 // refresh asks how the open request is now. A screen that shows one counts as having
-// told a person.
+// told a person, but not one that has folded it.
 func (m *model) refresh() tea.Cmd {
 	if m.ask == nil || m.api == nil {
 		return nil
 	}
-	api, ctx, id, pending := m.api, m.ctx, m.ask.r.ID, !m.ask.r.Status.Final()
+	api, ctx, id, pending := m.api, m.ctx, m.ask.r.ID, !m.ask.r.Status.Final() && !m.ask.folded
 	return func() tea.Msg {
 		if pending {
 			if r, err := api.Shown(ctx, id); err == nil {
@@ -113,7 +114,9 @@ func (a *ask) layOut(width, room int, now time.Time) { a.begin(a.draw(width, now
 // draw is the page as it is now.
 func (a *ask) draw(width int, now time.Time) []page.Line {
 	lines := page.Of(host.Notice(a.r), now)
-	if a.full {
+	if a.folded = false; !a.full {
+		lines, a.folded = page.Fold(page.Wrap(lines, width-1), "f")
+	} else {
 		lines = append(lines, page.Line{}, page.Line{Label: "  ", Text: "the arguments, whole", Style: page.Faint})
 		for _, l := range wholeArguments(a.r) {
 			lines = append(lines, page.Line{Label: "  | ", Text: l})
@@ -148,6 +151,8 @@ func (a *ask) closed() string {
 		return "the call cannot be shown whole; who knows what it carries can let it go on by: holdgate approve " + a.r.ID
 	case !a.r.Briefing.Whole && !a.full:
 		return "this screen does not show the whole call; f shows it"
+	case a.folded:
+		return "not all of the call was shown yet; f shows all of it"
 	case !a.whole():
 		return "not all of the call was shown yet; space shows the rest"
 	}
@@ -186,7 +191,7 @@ func (m *model) askKey(k string) tea.Cmd {
 		m.ask = nil
 		return nil
 	case "f":
-		a.full = !a.full && a.r.Call.Tool != nil
+		a.full = !a.full && (a.folded || a.r.Call.Tool != nil)
 		m.layOut()
 		return nil
 	}
@@ -240,12 +245,12 @@ func (m *model) askKeys() string {
 		if a.allows("remember") && a.closed() == "" && a.r.Kind != holdgate.RequestChoice {
 			keys = append(keys, "A always")
 		}
-		if !a.r.Briefing.Whole && !a.full && a.r.Call.Tool != nil {
+		if a.folded || !a.r.Briefing.Whole && !a.full && a.r.Call.Tool != nil {
 			keys = append(keys, "f whole call")
 		}
 	}
 	then := ""
-	if !a.r.Status.Final() && (a.r.Briefing.Whole || a.full) && a.r.NoApprover == "" {
+	if !a.r.Status.Final() && (a.r.Briefing.Whole || a.full) && !a.folded && a.r.NoApprover == "" {
 		then = "y approves"
 	}
 	if on := a.position(then, "what was before, names"); on != "" {

@@ -120,7 +120,7 @@ func (b *inbox) arrange(now time.Time) {
 
 // rowKey names a row of requests that are alike.
 func rowKey(r approvals.Request) string {
-	return strings.Join([]string{"row", r.Agent.ID, fmt.Sprint(r.Agent.Proven), r.Agent.Confinement, r.Session.ID, r.Rule, r.Gate, string(r.Risk), r.Shape}, "\x00")
+	return strings.Join([]string{"row", fmt.Sprint(r.RunEnded != nil), r.Agent.ID, fmt.Sprint(r.Agent.Proven), r.Agent.Confinement, r.Session.ID, r.Rule, r.Gate, string(r.Risk), r.Shape}, "\x00")
 }
 
 // index is where the chosen item stands, -1 where none is chosen.
@@ -222,7 +222,12 @@ func (m *model) inboxLines() (lines []string, at int) {
 		}
 		return m.paragraph("What an agent wants to do, and policy holds, comes up here by itself."), 0
 	}
+	left := false
 	for _, i := range m.inbox.items {
+		if i.RunEnded != nil && !left {
+			left = true
+			lines = append(lines, m.clip("Nobody waits for these any more; an approval counts if the agent asks again", sgrFaint))
+		}
 		if i.key == m.inbox.at {
 			at = len(lines)
 		}
@@ -296,6 +301,9 @@ func about(r approvals.Request, now time.Time) string {
 		parts = append(parts, holdgate.Visible(r.Claim.By)+" is looking")
 	}
 	parts = append(parts, "asked "+ago(now.Sub(r.CreatedAt)))
+	if r.RunEnded != nil {
+		parts = append(parts, "its run ended at "+r.RunEnded.Local().Format("15:04"))
+	}
 	if f := r.Briefing.Place.Folder; f != "" {
 		parts = append(parts, f)
 	}

@@ -68,3 +68,31 @@ func TestAnOrdinaryCallTakesOneScreen(t *testing.T) {
 		}
 	}
 }
+
+// What would fill screens is folded, and opened before it is approved.
+func TestALongPartIsFoldedAndOpenedBeforeItIsApproved(t *testing.T) {
+	s := newSidecar(t)
+	r := s.hold("Bash", `{"command":"`+strings.Repeat(`echo a\n`, 100)+`rm -rf src"}`)
+	now := time.Now()
+	m := newModel(t.Context(), nil, func() time.Time { return now }, false)
+	m.ask = &ask{r: r}
+	m.layOut()
+	read := func() {
+		for range m.ask.lines {
+			m.ask.scrollKey("space", now)
+		}
+		now = now.Add(time.Second)
+	}
+	read()
+	if why := m.ask.closed(); !strings.Contains(why, "f shows all") || !strings.Contains(m.askKeys(), "f whole call") || strings.Contains(m.askKeys(), "y approve") {
+		t.Errorf("what is folded is closed by %q, with the keys %s", why, m.askKeys())
+	}
+	m.askKey("f")
+	if m.ask.closed() == "" {
+		t.Error("what was opened counts as shown before it was")
+	}
+	read()
+	if why := m.ask.closed(); why != "" || !strings.Contains(page.Text(m.ask.lines, 0, false), "  | rm -rf src") {
+		t.Errorf("after all was shown: %q", why)
+	}
+}

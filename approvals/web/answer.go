@@ -125,11 +125,14 @@ func released(r approvals.Request, d api.Decision, f url.Values) error {
 	if d.Decision == holdgate.AnswerChoose && !releases(r, d.Choice) {
 		return nil
 	}
-	if why := closed(r, f.Has("full")); why != "" {
+	if why := closedHere(r, f.Has("full")); why != "" {
 		return wrong("Not approved", "It cannot be approved here: "+why+".")
 	}
 	if w := word(r); w != "" && strings.TrimSpace(f.Get("typed")) != w {
 		return wrong("Not approved", "Type "+w+" into the field to approve it.")
+	}
+	if sure(r) && !f.Has("sure") {
+		return wrong("Not approved", "It is of high risk: tick the box above the buttons first, then approve it.")
 	}
 	return nil
 }

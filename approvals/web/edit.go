@@ -25,6 +25,7 @@ type edit struct {
 	Verdict *api.Checked
 	Problem *api.Problem
 	Word    string
+	Sure    bool   // see [requestPage]
 	Text    string // that goes along
 }
 
@@ -158,7 +159,7 @@ func (s *Server) checkEdit(v *visit) error {
 	if len(values) != len(was) || v.PostForm.Get("digest") != string(r.Call.Digest) {
 		return wrong("No edit", "The form is not that of this call.")
 	}
-	e := edit{Request: r, Word: word(r), Text: v.PostForm.Get("text")}
+	e := edit{Request: r, Word: word(r), Sure: sure(r), Text: v.PostForm.Get("text")}
 	for i, f := range was {
 		f.Value = unbroken(values[i])
 		e.Fields = append(e.Fields, f)

@@ -19,7 +19,8 @@ const maxInbox = 500
 // An inbox is what waits.
 type inbox struct {
 	Mine, Rest []row
-	Shown, All int // requests
+	Left       []row // nobody waits for them any more
+	Shown, All int   // requests
 	Filter     filter
 	Agents     []string // to choose from
 	Sessions   []string
@@ -85,7 +86,9 @@ func (s *Server) inbox(v *visit) error {
 		}
 		in.Shown++
 		nobody := cmp.Or(r.NoApprover, signers.missing(r))
-		if s.mayApprove(v, r) {
+		if r.RunEnded != nil {
+			in.Left = into(in.Left, r, nobody)
+		} else if s.mayApprove(v, r) {
 			in.Mine = into(in.Mine, r, nobody)
 		} else {
 			in.Rest = into(in.Rest, r, nobody)
@@ -97,6 +100,7 @@ func (s *Server) inbox(v *visit) error {
 	}
 	byUrgency(in.Mine)
 	byUrgency(in.Rest)
+	byUrgency(in.Left)
 	return s.show(v, http.StatusOK, "inbox", "Waiting", in)
 }
 

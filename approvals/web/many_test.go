@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
@@ -54,6 +56,17 @@ func BenchmarkManyPending(b *testing.B) {
 			page.get("/")
 		}
 	})
+	b.Run("first paint in a browser", func(b *testing.B) {
+		const painted = `new Promise(done => new PerformanceObserver(list => list.getEntriesByName("first-contentful-paint").forEach(e => done(e.startTime))).observe({type: "paint", buffered: true}))`
+		ctx := chromium(b, 1280, 800)
+		browse(b, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`.row`))
+		var took float64
+		for b.Loop() {
+			browse(b, ctx, chromedp.Reload(), chromedp.WaitVisible(`.row`))
+			took += value(b, ctx, chromedp.Evaluate[float64](painted, chromedp.EvalAwaitPromise))
+		}
+		b.ReportMetric(took/float64(b.N), "ms/paint")
+	})
 	b.Run("pending", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := commands.List(b.Context(), approvals.Filter{Status: holdgate.StatusPending}); err != nil {
@@ -89,7 +102,7 @@ func BenchmarkManyPending(b *testing.B) {
 	}
 	b.Run("decision on the page", func(b *testing.B) {
 		decided(b, func(r approvals.Request) {
-			page.do(http.MethodPost, "/requests/"+r.ID, url.Values{"digest": {string(r.Call.Digest)}, "decision": {"approve"}})
+			page.do(http.MethodPost, "/requests/"+r.ID, url.Values{"digest": {string(r.Call.Digest)}, "decision": {"approve"}, "sure": {"1"}})
 		})
 	})
 	b.Run("decision by a command", func(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -219,9 +220,12 @@ func (b *browser) get(path string) string {
 // answer sends the answer's form, and returns what the request has become.
 func (b *browser) answer(r approvals.Request, fields ...string) (int, string, approvals.Request) {
 	b.t.Helper()
-	form := url.Values{"digest": {string(r.Call.Digest)}}
+	form := url.Values{"digest": {string(r.Call.Digest)}, "sure": {"1"}}
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
+	}
+	if slices.Contains(form["sure"], "") { // one tap, and no more
+		form.Del("sure")
 	}
 	status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, form)
 	now, err := b.queue.Request(b.t.Context(), r.ID)
@@ -243,6 +247,8 @@ func TestAnswers(t *testing.T) {
 		says   string // of a page that refuses
 	}{
 		{"approve", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "approve"}, 303, holdgate.StatusApproved, ""},
+		{"approve at one tap", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "approve", "sure", ""}, 422, holdgate.StatusPending, "tick the box"},
+		{"edit at one tap", holdgate.RiskHigh, holdgate.HoldSpec{}, []string{"decision", "edit", "sure", "", "arguments", `{"command":"rm -rf other"}`}, 422, holdgate.StatusPending, "tick the box"},
 		{"approve for longer", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "8h"}, 303, holdgate.StatusApproved, ""},
 		{"approve three more", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "18:00", "uses", "3"}, 303, holdgate.StatusApproved, ""},
 		{"approve some more", holdgate.RiskMedium, holdgate.HoldSpec{}, []string{"decision", "approve", "remember", "exact", "scope", "session", "for", "8h", "uses", "some"}, 422, holdgate.StatusPending, "a number of calls"},
@@ -308,7 +314,7 @@ func TestAnAnswerIsToWhatWasShown(t *testing.T) {
 	h := newHouse(t)
 	b := h.signIn("ada")
 	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
-	status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, url.Values{"digest": {"another"}, "decision": {"approve"}})
+	status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, url.Values{"digest": {"another"}, "decision": {"approve"}, "sure": {"1"}})
 	if now, _ := h.queue.Request(t.Context(), r.ID); status != http.StatusConflict || now.Status != holdgate.StatusPending {
 		t.Errorf("got %d, and it is %s:\n%s", status, now.Status, excerpt(text))
 	}
@@ -379,7 +385,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	b := h.signIn("ada")
-	form := url.Values{"decision": {"approve"}}
+	form := url.Values{"decision": {"approve"}, "sure": {"1"}}
 	var list []approvals.Request
 	for i := range 3 {
 		r := h.hold(holdgate.RiskMedium, fmt.Sprintf(`{"command":"npm install p%d"}`, i), holdgate.HoldSpec{})
@@ -587,6 +593,40 @@ func TestAMessageSaysWhatTheReasonDoesNot(t *testing.T) {
 		text := b.get("/requests/" + r.ID)
 		if got := strings.Count(text, "It would touch") + strings.Count(text, "Mind the release"); got != want || strings.Count(text, "deletes files") != 1 {
 			t.Errorf("%q is shown %d times, and the reason %d times", message, got, strings.Count(text, "deletes files"))
+		}
+	}
+}
+
+// An open page is another one once nobody waits any more, and once somebody does again.
+func TestAPageSaysThatNobodyWaits(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	who := approvals.Caller{Agent: holdgate.Agent{ID: "builder", Confinement: "weak"}, Session: holdgate.Session{ID: "s1"}, Door: "up/anthropic"}
+	r := h.holdFor(who, holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	state := regexp.MustCompile(`data-state="[^"]*"`)
+	before := b.get("/requests/" + r.ID)
+	must(t, h.queue.RunEnded(t.Context(), "builder"))
+	after := b.get("/requests/" + r.ID)
+	if state.FindString(before) == state.FindString(after) || !strings.Contains(after, "an approval still counts if the agent asks again") {
+		t.Errorf("the run has ended, and the page is\n%s", excerpt(after))
+	}
+	if list := b.get("/"); !strings.Contains(list, "An approval still counts if the agent asks again") {
+		t.Errorf("the list is\n%s", excerpt(list))
+	}
+}
+
+// A browser that loads a page again does not tick the box of what has changed meanwhile.
+func TestTheBoxOfHighRiskIsTickedByAPersonAlone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	_, edit, _ := b.do(http.MethodPost, "/requests/"+r.ID+"/edit", url.Values{"digest": {string(r.Call.Digest)}, "value": {"rm -rf out"}})
+	box := regexp.MustCompile(`<input type="checkbox" name="sure"[^>]*>`)
+	for name, page := range map[string]string{"the request": b.get("/requests/" + r.ID), "the change": edit, "several": b.get("/several?id=" + r.ID)} {
+		if got := box.FindString(page); !strings.Contains(got, `autocomplete="off"`) {
+			t.Errorf("%s: the box is %q", name, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/push"
 )
 
 // A peopleView is who may answer, and where the visitor is signed in.
@@ -28,6 +29,9 @@ type peopleView struct {
 	Counting bool // one of them counts
 	Passkeys bool
 	Me       string
+
+	PushKey string // what a browser subscribes with to be told; empty: none is
+	Told    []push.Subscription
 }
 
 // A given is a token that is shown this once.
@@ -84,6 +88,12 @@ func (s *Server) showPeople(v *visit, g *given) error {
 	}
 	if pv.Keys, pv.Counting, err = s.keys(v); err != nil {
 		return err
+	}
+	if s.c.Push != nil {
+		pv.PushKey = s.c.Push.PublicKey()
+		if pv.Told, err = s.c.Push.List(v.Context(), pv.Me); err != nil {
+			return err
+		}
 	}
 	if pv.Delegations, err = delegations(v); err != nil {
 		return err

@@ -43,7 +43,7 @@ func (s *Server) showStanding(v *visit, r approvals.Request, d api.Decision) err
 	}
 	st := standing{Request: r, Preview: p}
 	f := v.PostForm
-	for _, name := range []string{"digest", "text", "typed", "full", "remember", "fix", "scope", "for", "uses"} {
+	for _, name := range []string{"digest", "text", "typed", "sure", "full", "remember", "fix", "scope", "for", "uses"} {
 		for _, value := range f[name] {
 			st.Carried = append(st.Carried, formField{name, value})
 		}

@@ -30,12 +30,15 @@ type requestPage struct {
 	Unsigned  string   // why nobody can sign an approval, or nothing
 	More      string   // what policy says besides the reason
 	Off       *approvals.Deferral
-	Does      []briefing.Section // what it does
+	Does      []part             // what it does
+	Folded    bool               // not all of that is there
 	Said      []briefing.Section // what the agent says
 	Before    []briefing.Section // what the session did
+	Opened    bool               // the visitor asked for the whole call
 	Full      []string           // the arguments in full, where the visitor asked for them
 	Closed    string             // why it cannot be approved here, or nothing
 	Word      string             // what approving has to be typed, or nothing
+	Sure      bool               // approving takes a second step: a box that is ticked first
 	InSession *approvals.Session // nil where it is not known
 	Problem   *api.Problem       // why the latest answer was none
 	Form      url.Values         // what that answer was
@@ -46,13 +49,52 @@ type requestPage struct {
 // A pointer is an argument of the call that a standing approval can fix.
 type pointer struct{ Path, Value string }
 
+// A part is a section of the call, or its beginning.
+type part struct {
+	briefing.Section
+	Lacks int // how many lines of it are not shown
+}
+
+// A part of a call that takes more than foldOver lines of lineOf characters is folded to
+// its first foldTo, as on a terminal.
+const (
+	foldOver = 60
+	foldTo   = 20
+	lineOf   = 80
+)
+
+// parts are the sections that show the call, and whether they were folded.
+func parts(r approvals.Request, full bool) (list []part, folded bool) {
+	for _, s := range r.Briefing.Sections {
+		if s.Kind == briefing.KindSaid || s.Kind == briefing.KindBefore {
+			continue
+		}
+		p := part{Section: s}
+		size, to := 0, 0 // how many of its lines are in the first of the screen
+		for i, l := range s.Lines {
+			if size += 1 + len(l)/lineOf; size <= foldTo {
+				to = i + 1
+			}
+		}
+		if !full && size > foldOver {
+			p.Lines, p.Lacks, folded = s.Lines[:to], len(s.Lines)-to, true
+			if to == 0 {
+				p.Lines = []string{strings.ToValidUTF8(s.Lines[0][:foldTo*lineOf], "") + "…"}
+			}
+		}
+		list = append(list, p)
+	}
+	return list, folded
+}
+
 // request shows one request.
 func (s *Server) request(v *visit) error {
 	r, err := v.api.Request(v.Context(), v.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if r.Status == holdgate.StatusPending {
+	full := v.URL.Query().Has("full")
+	if _, folded := parts(r, full); r.Status == holdgate.StatusPending && !folded {
 		// A screen counts as having told a person: silence counts from here.
 		if shown, err := v.api.Shown(v.Context(), r.ID); err == nil {
 			r = shown
@@ -91,15 +133,14 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 			q.Said = append(q.Said, part)
 		case briefing.KindBefore:
 			q.Before = append(q.Before, part)
-		default:
-			q.Does = append(q.Does, part)
 		}
 	}
-	full := v.URL.Query().Has("full")
-	if full {
+	q.Opened = v.URL.Query().Has("full")
+	q.Does, q.Folded = parts(r, q.Opened)
+	if q.Opened {
 		q.Full = whole(r)
 	}
-	q.Closed, q.Word = closed(r, full), word(r)
+	q.Closed, q.Word, q.Sure = closedHere(r, q.Opened), word(r), sure(r)
 	q.Pointers = pointers(r)
 	if found, err := v.api.Session(v.Context(), r.Agent.ID, r.Session.ID); err == nil {
 		q.InSession = &found
@@ -110,21 +151,31 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 	return s.show(v, status, "request", cmp.Or(r.Briefing.Summary, "Request "+r.ID), q)
 }
 
-// more is what policy's message says that the reason and the summary do not.
+// more is what policy's message says that the reason, the summary and the call do not.
 func more(r approvals.Request) string {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Message), strings.TrimSpace(r.Reason)))
-	for _, said := range append(slices.Clone(r.Briefing.Why), r.Briefing.Summary, r.Reason) {
-		if strings.Contains(said, holdgate.Visible(text)) {
-			return ""
-		}
+	shown := strings.Join(append(slices.Clone(r.Briefing.Why), r.Briefing.Summary, holdgate.Visible(r.Reason)), "\n")
+	if strings.Contains(shown, holdgate.Visible(text)) {
+		return ""
 	}
 	for _, part := range r.Briefing.Sections {
 		if strings.Join(part.Lines, "\n") == strings.Join(visibleLines(text), "\n") {
 			return ""
 		}
+		if part.Kind != briefing.KindSaid {
+			shown += "\n" + strings.Join(part.Lines, " ")
+		}
+	}
+	if names, ok := strings.CutPrefix(text, touches); ok && !slices.ContainsFunc(strings.Split(names, "; "), func(name string) bool {
+		return !strings.Contains(shown, holdgate.Visible(name))
+	}) {
+		return ""
 	}
 	return text
 }
+
+// touches begins what the shipped pack's messages name.
+const touches = "It would touch: "
 
 // maxNext is how many requests are looked at for the next one.
 const maxNext = 50
@@ -161,6 +212,14 @@ func closed(r approvals.Request, full bool) string {
 	return "this screen does not show the whole call"
 }
 
+// closedHere says so of a screen that folds what is long until it is opened.
+func closedHere(r approvals.Request, opened bool) string {
+	if _, folded := parts(r, opened); folded && r.NoApprover == "" {
+		return "a part of the call is folded on this screen"
+	}
+	return closed(r, opened)
+}
+
 // word is what has to be typed for a call of critical risk, or of one that is not
 // known: the name of what it is about.
 func word(r approvals.Request) string {
@@ -169,6 +228,12 @@ func word(r approvals.Request) string {
 		return ""
 	}
 	return r.Target()
+}
+
+// sure reports whether approving takes a second step, so that no slip of a finger does
+// it: high risk, where nothing has to be typed or signed.
+func sure(r approvals.Request) bool {
+	return r.Risk == holdgate.RiskHigh && r.Status == holdgate.StatusPending && r.Approvers.Demands() != "strong"
 }
 
 // whole is the call's arguments, nothing cut, one line each.

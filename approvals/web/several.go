@@ -17,6 +17,7 @@ const maxSeveral = 50
 type batch struct {
 	List    []approvals.Request
 	Closed  string // why they cannot be approved at once, or nothing
+	Sure    bool   // approving takes a second step
 	Results []api.GroupResult
 }
 
@@ -44,6 +45,7 @@ func (s *Server) batch(v *visit, ids []string) (b batch, err error) {
 		if word(r) != "" {
 			b.Closed = "calls of critical risk are approved one by one"
 		}
+		b.Sure = b.Sure || sure(r)
 		if r.Status == holdgate.StatusPending {
 			b.List = append(b.List, r)
 		}
@@ -70,6 +72,8 @@ func (s *Server) answerSeveral(v *visit) error {
 		return wrong("No answer", "Choose one of the buttons.")
 	case answer == holdgate.AnswerApprove && b.Closed != "":
 		return wrong("Not approved", b.Closed)
+	case answer == holdgate.AnswerApprove && b.Sure && !f.Has("sure"):
+		return wrong("Not approved", "Some are of high risk: tick the box above the buttons first.")
 	}
 	var list []api.GroupDecision
 	for i, id := range ids {

@@ -89,7 +89,7 @@ func TestOrigins(t *testing.T) {
 	r := h.hold(holdgate.RiskHigh, `{"command":"ls"}`, holdgate.HoldSpec{})
 	b := h.signIn("ada")
 	_, port, _ := strings.Cut(strings.TrimPrefix(h.http.URL, "http://"), ":")
-	approve := url.Values{"digest": {string(r.Call.Digest)}, "decision": {"approve"}}
+	approve := url.Values{"digest": {string(r.Call.Digest)}, "decision": {"approve"}, "sure": {"1"}}
 	tests := []struct {
 		name, method, path string
 		form               url.Values

@@ -56,6 +56,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/push"
 )
 
 //go:embed templates static
@@ -65,7 +66,7 @@ var files embed.FS
 // writes them.
 const MaxForm = 3 * api.MaxBody
 
-// Config is what a page needs. All fields but Passkeys, Login and Logger must be set.
+// Config is what a page needs. All fields but Passkeys, Push, Login and Logger must be set.
 type Config struct {
 	// API is asked for everything, as the person who has signed in.
 	API *api.Server
@@ -73,6 +74,8 @@ type Config struct {
 	People func() *people.People
 	// Passkeys are what people sign with; nil: there are none.
 	Passkeys *passkeys.Keeper
+	// Push tells browsers that something waits; nil: nobody is told so.
+	Push *push.Sender
 	// Login is where people sign in besides; nil: nowhere.
 	Login Login
 	// Name is the first label of the page's host: see [Name].
@@ -131,6 +134,8 @@ func New(c Config) (*Server, error) {
 	s.mux.HandleFunc("GET /open/provider", s.toProvider)
 	s.mux.HandleFunc("GET /open/provider/back", s.fromProvider)
 	s.mux.HandleFunc("GET /static/", s.serveAsset)
+	s.mux.HandleFunc("GET /push.js", s.serveApp)
+	s.mux.HandleFunc("GET /manifest.webmanifest", s.serveApp)
 	return s, nil
 }
 
@@ -173,6 +178,8 @@ func (s *Server) routes() map[string]func(*visit) error {
 		"POST /passkeys/sign":             s.toAdmit,
 		"POST /passkeys/admit":            s.admitPasskey,
 		"POST /passkeys/remove":           s.removePasskey,
+		"POST /push":                      s.subscribe,
+		"POST /push/remove":               s.unsubscribe,
 		"GET /live":                       s.live,
 		"POST /out":                       s.out,
 	}
@@ -189,7 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -366,7 +373,7 @@ func (s *Server) readPages() error {
 // readAssets reads the static files, each under a path with its hash.
 func (s *Server) readAssets() error {
 	s.assets = make(map[string]asset)
-	for name, typ := range map[string]string{"page.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for name, typ := range map[string]string{"page.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "push.js": "text/javascript; charset=utf-8"} {
 		body, err := files.ReadFile("static/" + name)
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ var words = template.FuncMap{
 	"lines":   visibleLines,
 	"when":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"ago":     func(now, t time.Time) string { return ago(now.Sub(t)) },
+	"ago":     ago,
 	"left":    func(now, t time.Time) string { return span(max(t.Sub(now), 0)) },
 	"seconds": func(s float64) string { return span(time.Duration(s * float64(time.Second))) },
 	"short":   func(d holdgate.Digest) string { return d.Short() },
@@ -67,12 +67,16 @@ func lineClass(s briefing.Section, l string) string {
 	return map[byte]string{'+': "added", '-': "removed"}[l[0]]
 }
 
-// ago is how long something has been, in one word.
-func ago(d time.Duration) string {
-	if d < 2*time.Second {
+// ago is how long something has been. A time that nobody wrote down is no time.
+func ago(now, t time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "at a time that is not known"
+	case d < 2*time.Second:
 		return "now"
+	default:
+		return span(d) + " ago"
 	}
-	return span(d) + " ago"
 }
 
 // span is a length of time in its two greatest units.

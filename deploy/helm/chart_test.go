@@ -315,21 +315,27 @@ func TestOfTwoPodsOnPostgresOneStandsBy(t *testing.T) {
 	second.await(t, 200, "")
 }
 
-// Kubernetes takes what holdgate inject makes of each kind, and the manifest that it is made of.
-func TestKubernetesTakesWhatInjectPrints(t *testing.T) {
+// injected is what holdgate inject makes of a manifest with one object of each kind.
+func injected(t *testing.T) string {
+	t.Helper()
 	in, err := os.Open("testdata/workloads.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	inject := exec.CommandContext(t.Context(), program.Static(t), "inject", "--dns", "10.96.0.10", "--image", "registry.example/holdgate:1", "--claim", "state")
+	inject := exec.CommandContext(t.Context(), program.Static(t), "inject", "--dns", "10.96.0.10", "--image", "registry.example/holdgate:1")
 	inject.Stdin, inject.Stderr = in, os.Stderr
 	out, err := inject.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(out)
+}
+
+// Kubernetes takes what holdgate inject makes of each kind, and the manifest that it is made of.
+func TestKubernetesTakesWhatInjectPrints(t *testing.T) {
 	var kinds []string
-	for _, o := range decode(t, string(out)) {
+	for _, o := range decode(t, injected(t)) {
 		kinds = append(kinds, reflect.TypeOf(o).Elem().Name())
 		spec := podOf(o)
 		if spec == nil {

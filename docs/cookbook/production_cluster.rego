@@ -3,7 +3,7 @@ package holdgate.custom.production_cluster
 decisions contains {
 	"action": "hold",
 	"rule": "production_cluster.ask",
-	"reason": "This changes the production cluster.",
+	"reason": "This reaches the production cluster.",
 	"risk": "critical",
 	"hold": {"approvers": {"quorum": 2}},
 } if {

@@ -57,7 +57,11 @@ func form(r approvals.Request) string {
 	if r.Claim != nil {
 		claim = r.Claim.By
 	}
-	return fmt.Sprintf("%s votes=%d claim=%q delegations=%d escalated=%d expires=%d", r.Status, len(r.Votes), claim, len(r.Delegations), r.Escalated, r.ExpiresAt.UnixMilli())
+	s := fmt.Sprintf("%s votes=%d claim=%q delegations=%d escalated=%d expires=%d", r.Status, len(r.Votes), claim, len(r.Delegations), r.Escalated, r.ExpiresAt.UnixMilli())
+	if r.RunEnded != nil {
+		s += " left"
+	}
+	return s
 }
 
 // asks reports whether the question is still to be put: to anybody, or to those

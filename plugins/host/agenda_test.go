@@ -143,3 +143,24 @@ func TestWhatPeopleKnowIsKept(t *testing.T) {
 		t.Errorf("that it was looked at is still known: %v", got)
 	}
 }
+
+// People are told that nobody waits for a request, and that somebody does again.
+func TestARequestThatIsLeftIsToldAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.idle()
+	r := b.ask("rm -rf build")
+	c.agenda.note(r, record.EventRequested)
+	b.tells(c, r.ID)
+	now := time.Now()
+	for _, ended := range []*time.Time{&now, nil} {
+		r.RunEnded = ended
+		c.agenda.note(r, record.EventLeft)
+		if got := b.tells(c, r.ID); got.asks() {
+			t.Error("it is asked about once more")
+		}
+	}
+	if got, _ := c.next(time.Now()); got != nil {
+		t.Errorf("then it tells %s", got.key())
+	}
+}

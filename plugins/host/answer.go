@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/plugins/sdk"
+	"github.com/holdgate/holdgate/store"
 )
 
 // decideDeadline bounds what one answer may take.
@@ -141,6 +142,9 @@ func refuse(reason string) error { return &sdk.Refused{Reason: reason} }
 // counts turns an error of the queue that is about the answer into words for
 // the person. Any other stays what it is, and the channel is not told.
 func counts(err error) error {
+	if errors.Is(err, store.ErrUnknown) {
+		return refuse("it could not be written to the end, and may count all the same: look again once Holdgate works")
+	}
 	if _, ended := errors.AsType[*approvals.EndedError](err); ended {
 		return refuse(text(err.Error()))
 	}

@@ -5,10 +5,19 @@ package host
 import (
 	"os/exec"
 	"syscall"
+
+	"github.com/holdgate/holdgate/plugins/sdk/session"
 )
 
 // apart gives a process that is to be started a session and a group of its own.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// killGroup ends the group that a process leads.
-func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+// killAll ends the group that a process leads, and the groups that were begun in its
+// session: a channel may give each command that it starts a group of its own.
+func killAll(pid int) error {
+	err := syscall.Kill(-pid, syscall.SIGKILL)
+	for _, member := range session.Members(pid) {
+		_ = syscall.Kill(member, syscall.SIGKILL) // it may have ended meanwhile
+	}
+	return err
+}

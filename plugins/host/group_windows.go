@@ -8,7 +8,7 @@ import (
 // Windows has no groups of processes in this sense, and serve does not run there.
 func apart(*exec.Cmd) {}
 
-func killGroup(pid int) error {
+func killAll(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return nil // it has ended

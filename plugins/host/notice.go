@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -67,6 +68,9 @@ func Notice(r approvals.Request) sdk.Notice {
 	}
 	if r.NoApprover != "" && r.Status == holdgate.StatusPending {
 		n.Warnings = append(n.Warnings, text(r.NoApprover))
+	}
+	if r.RunEnded != nil && r.Status == holdgate.StatusPending {
+		n.Warnings = append(n.Warnings, r.Left(time.Now()))
 	}
 	if r.EditedFrom != "" {
 		n.Edited = "by a person, in request " + r.EditedFrom

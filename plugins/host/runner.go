@@ -22,7 +22,7 @@ import (
 // it started and left behind may hold the pipes open for ever.
 const drain = 250 * time.Millisecond
 
-// A child is a channel's process and what it started: one process group. It is
+// A child is a channel's process and what it started: one session. It is
 // go-plugin's view of the process too.
 type child struct {
 	cmd    *exec.Cmd
@@ -44,8 +44,8 @@ type child struct {
 var _ runner.Runner = (*child)(nil)
 
 func newChild(cmd *exec.Cmd, dir string, log func(io.Reader)) *child {
-	// A session of its own keeps it from Holdgate's terminal, and makes a
-	// group that can be ended as a whole.
+	// A session of its own keeps it from Holdgate's terminal, and can be ended as
+	// a whole.
 	apart(cmd)
 	return &child{cmd: cmd, dir: dir, log: log, done: make(chan struct{})}
 }
@@ -99,7 +99,7 @@ func (c *child) started() bool {
 // output. Whoever waits for it waits for done.
 func (c *child) reap() {
 	err := c.cmd.Wait()
-	_ = killGroup(c.pid) // mostly there is nobody
+	_ = killAll(c.pid) // mostly there is nobody
 	until := time.Now().Add(drain)
 	_ = c.stdout.SetReadDeadline(until)
 	_ = c.stderr.SetReadDeadline(until)
@@ -126,7 +126,7 @@ func (c *child) ended() bool {
 	}
 }
 
-// Kill implements [runner.AttachedRunner]: it ends the whole group at once, and
+// Kill implements [runner.AttachedRunner]: it ends the whole session at once, and
 // keeps it from being started later.
 func (c *child) Kill(context.Context) error {
 	c.mu.Lock()
@@ -135,7 +135,7 @@ func (c *child) Kill(context.Context) error {
 	if c.pid == 0 || c.ended() {
 		return nil
 	}
-	if err := killGroup(c.pid); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := killAll(c.pid); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("ending the process: %w", err)
 	}
 	return nil

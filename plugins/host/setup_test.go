@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -32,7 +33,22 @@ func TestMain(m *testing.M) {
 		sdk.Serve(&puppet{log: sdk.Logger()})
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "leaver" {
+		leave()
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// leave starts a command in a group of its own, says its process id, and waits.
+func leave() {
+	cmd := exec.Command("/bin/sh", "-c", "sleep 300 & wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Println(cmd.Process.Pid)
+	_ = cmd.Wait()
 }
 
 const patience = 20 * time.Second

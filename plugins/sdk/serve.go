@@ -61,10 +61,11 @@ func Serve(c Channel) {
 	})
 }
 
-// exitWith ends the process when in ends: Holdgate holds the other end, and
-// lets go of it only by ending itself.
+// exitWith ends the process, and what it has started, when in ends: Holdgate holds the
+// other end, and lets go of it only by ending itself.
 func exitWith(in io.Reader) {
 	_, _ = io.Copy(io.Discard, in)
+	endStarted()
 	os.Exit(0)
 }
 

@@ -25,7 +25,7 @@ func FuzzContent(f *testing.F) {
 		n := sdktest.Unkind(sdktest.Notice("req-1"), s)
 		n.Sections = append(n.Sections, sdk.Section{Title: s, Kind: "before", Lines: []string{s}})
 		n.Place, n.Undo = []sdk.Fact{{Name: "where", Text: s}, {Name: "for", Text: s}, {Name: "task", Text: s}}, s
-		got := c.content(n, []string{"U024BE7LH"}, 1<<20)
+		got := c.content(n, []string{"U024BE7LH"}, textLimits[0])
 		if len(got.blocks) > 50 {
 			t.Errorf("%d blocks", len(got.blocks))
 		}

@@ -286,11 +286,18 @@ func clip(s string, size int) string {
 	if len(s) <= size {
 		return s
 	}
-	end := size - len("…")
-	for !utf8.RuneStart(s[end]) {
-		end--
+	return s[:boundary(s, size-len("…"))] + "…"
+}
+
+// boundary is at, or where the character begins that it would divide. Bytes that are no
+// characters are divided anywhere.
+func boundary(s string, at int) int {
+	for i := at; i > 0 && i > at-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return i
+		}
 	}
-	return s[:end] + "…"
+	return at
 }
 
 // escape writes out what Slack would read as markup of its own: mentions,

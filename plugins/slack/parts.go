@@ -42,17 +42,14 @@ func parts(text string) (values []string, joins string) {
 
 // within is where a line that is too long for a field is parted.
 func within(text string) int {
-	at := maxPart
-	for ; at > maxPart/2; at-- {
+	for at := maxPart; at > maxPart/2; at-- {
 		after, _ := utf8.DecodeRuneInString(text[at:])
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		if utf8.RuneStart(text[at]) && !unicode.IsSpace(before) && !unicode.IsSpace(after) {
 			return at
 		}
 	}
-	for at = maxPart; !utf8.RuneStart(text[at]); at-- {
-	}
-	return at
+	return boundary(text, maxPart)
 }
 
 // partField is the name of the field number i, from 0.

@@ -80,6 +80,8 @@ command_class(c) := "self" if {
 	c.unresolved[0]
 } else := "privilege" if {
 	privileged(c)
+} else := "tunnel" if {
+	c.serves
 } else := bound("pass", c) if {
 	only_looks(c)
 } else := bound("build", c) if {

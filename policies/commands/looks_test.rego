@@ -235,3 +235,10 @@ test_requests_that_delete_or_run_something_are_asked_about if {
 		holdgate.decision.action != "allow" with input as shell([split(line, " ")])
 	}
 }
+
+test_files_that_others_can_read_are_asked_about if {
+	server := shell([["python3", "-m", "http.server"]])
+	holdgate.decision.action == "allow" with input as server
+	open := json.patch(server, [{"op": "add", "path": "/facts/commands/0/serves", "value": true}])
+	holdgate.decision.rule == "network.tunnel" with input as open
+}

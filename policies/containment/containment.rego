@@ -33,16 +33,25 @@ decisions contains d if {
 
 # METADATA
 # title: What a contained agent sends on another account
-# description: Whoever holds the account can read what is sent on it.
+# description: Whoever holds the account can read what is sent on it; without a key, whoever serves the host.
 # custom:
 #   risk: high
 decisions contains d if {
 	contained
-	input.account == "new"
+	another_account
 	data.settings.containment.accounts != "auto"
-	d := by_setting(data.settings.containment.accounts, "model.account", "high", "The request goes to a model's host with a key that the run has not used there: whoever holds it can read what is sent.", [account_title])
+	d := by_setting(data.settings.containment.accounts, "model.account", "high", "The request asks a model with a key that the run has not used there, or with none: whoever holds the key or serves the host can read what is sent.", [account_title])
+}
+
+another_account if input.account == "new"
+
+another_account if {
+	input.kind == "model_request"
+	not input.account == "own"
 }
 
 account_title := http_title if {
 	input.kind == "http_request"
+} else := concat(" ", [input.model.provider, input.model.name, "at", input.model.host]) if {
+	input.model.host
 } else := concat(" ", [input.model.provider, input.model.name])

@@ -37,6 +37,18 @@ test_hosts_that_nobody_named if {
 	posted.rule == "http.unnamed"
 }
 
+test_what_agents_fetch_by_themselves if {
+	every c in [["api.anthropic.com", "/mcp-registry/v0/servers"], ["downloads.claude.ai", "/claude-code-releases/latest"], ["raw.githubusercontent.com", "/anthropics/claude-code/refs/heads/main/CHANGELOG.md"], ["models.dev", "/api.json"]] {
+		holdgate.decision.action == "allow" with input as within_run(all_proven, requesting("GET", c[0], c[1]))
+		posted := holdgate.decision with input as within_run(all_proven, requesting("POST", c[0], c[1]))
+		posted.action == "hold"
+	}
+	every c in [["api.anthropic.com", "/v1/files"], ["api.anthropic.com", "/mcp-registry/../v1/files"], ["raw.githubusercontent.com", "/anthropics/claude-code/../../other/x"], ["raw.githubusercontent.com", "/other/x"]] {
+		asked := holdgate.decision with input as within_run(all_proven, requesting("GET", c[0], c[1]))
+		asked.rule == "http.unnamed"
+	}
+}
+
 asking_on(account) := within_run(all_proven, object.union(model_request({"provider": "anthropic", "name": "m", "stream": false}), {"account": account}))
 
 test_accounts if {
@@ -47,6 +59,10 @@ test_accounts if {
 	contains(held.hold.message, "anthropic m")
 	holdgate.decision.action == "allow" with input as asking_on("new") with data.settings.containment.accounts as "auto"
 	holdgate.decision.action == "allow" with input as json.patch(asking_on("new"), [{"op": "replace", "path": "/confinement", "value": {"level": "strong"}}])
+	unsaid := holdgate.decision with input as json.remove(asking_on("new"), ["/account"])
+	unsaid.rule == "model.account"
+	elsewhere := holdgate.decision with input as json.patch(asking_on("new"), [{"op": "add", "path": "/model/host", "value": "collect.example"}])
+	contains(elsewhere.hold.message, "anthropic m at collect.example")
 	at_host := within_run(all_proven, requesting("GET", "api.anthropic.com", "/v1/files"))
 	holdgate.decision.action == "allow" with input as object.union(at_host, {"account": "own"})
 	asked := holdgate.decision with input as object.union(at_host, {"account": "new"})

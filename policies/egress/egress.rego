@@ -23,7 +23,35 @@ decisions contains d if {
 	not host_setting
 	not operation_setting == "auto"
 	not reads
+	not telemetry_passes
 	d := by_setting(data.settings.http.writes, "http.write", "medium", "The request may change something at a host that the settings do not know.", [http_title])
+}
+
+# METADATA
+# title: Usage data that agents send by themselves
+# description: |
+#   Refused unasked, as data.settings.http.telemetry says: nobody has to decide it, and the
+#   agents go on without. Where it goes is in data.settings.http.telemetry_hosts; what
+#   data.settings.http.hosts says of the request counts more.
+# custom:
+#   risk: low
+decisions contains d if {
+	input.kind == "http_request"
+	telemetry
+	not host_setting
+	data.settings.http.telemetry != "auto"
+	d := by_setting(data.settings.http.telemetry, "http.telemetry", "low", "The request is usage data that an agent sends by itself (settings.http.telemetry).", [http_title])
+}
+
+telemetry if {
+	some name in host_names
+	some key in request_keys
+	key in data.settings.http.telemetry_hosts[name]
+}
+
+telemetry_passes if {
+	telemetry
+	data.settings.http.telemetry == "auto"
 }
 
 # METADATA
@@ -63,7 +91,18 @@ model_apis := setting if {
 
 http_title := concat(" ", [input.http.method, concat("", [http_host, input.http.path])])
 
-http_host := trim_suffix(lower(input.http.host), ".")
+http_host := trim_suffix(lower(requested.host), ".")
+
+# METADATA
+# title: The request of which the settings may know the host
+# description: |
+#   A model request is a POST. Of the lines that have a path it heeds those alone that are
+#   stricter than the line without one.
+# custom:
+#   risk: medium
+requested := input.http if {
+	input.http
+} else := {"method": "POST", "host": input.model.host, "path": ""}
 
 # METADATA
 # title: Requests that change nothing
@@ -140,7 +179,7 @@ path_setting(entry) := [setting |
 
 path_lines(entry) := {object.get({"auto": "auto", "ask": "ask"}, setting, "deny") |
 	some key, setting in entry
-	startswith(trim_prefix(key, concat("", [input.http.method, " "])), "/")
+	startswith(trim_prefix(key, concat("", [requested.method, " "])), "/")
 }
 
 # METADATA
@@ -150,18 +189,18 @@ path_lines(entry) := {object.get({"auto": "auto", "ask": "ask"}, setting, "deny"
 #   A path that could be read in two ways matches no line but those without a path.
 # custom:
 #   risk: low
-request_keys := array.concat([concat(" ", [input.http.method, path]) | some path in http_paths], array.concat(http_paths, [input.http.method, "*"]))
+request_keys := array.concat([concat(" ", [requested.method, path]) | some path in http_paths], array.concat(http_paths, [requested.method, "*"]))
 
 default http_paths := []
 
-http_paths := array.concat([input.http.path], array.reverse([concat("/", array.concat(array.slice(parts, 0, i), ["*"])) | some i in numbers.range(1, count(parts) - 1)])) if {
+http_paths := array.concat([requested.path], array.reverse([concat("/", array.concat(array.slice(parts, 0, i), ["*"])) | some i in numbers.range(1, count(parts) - 1)])) if {
 	clear_path
-	parts := split(input.http.path, "/")
+	parts := split(requested.path, "/")
 }
 
 clear_path if {
-	not regex.match(`^[^/]|^$|//|/\.{1,2}(/|$)|[%\\;]`, input.http.path)
-	object.get(input.http, "unresolved", []) == []
+	not regex.match(`^[^/]|^$|//|/\.{1,2}(/|$)|[%\\;]`, requested.path)
+	object.get(requested, "unresolved", []) == []
 }
 
 # METADATA

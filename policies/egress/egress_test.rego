@@ -22,6 +22,23 @@ test_writing_asks if {
 	contains(holdgate.decision.hold.message, "POST example.com/a") with input as requesting("POST", "example.com", "/a")
 }
 
+test_telemetry_is_refused_unasked if {
+	every c in [["POST", "api.anthropic.com", "/api/event_logging/v2/batch"], ["POST", "o1.ingest.sentry.io", "/api/1/envelope/"], ["GET", "us.i.posthog.com", "/flags"]] {
+		call := requesting(c[0], c[1], c[2])
+		refused := holdgate.decision with input as call
+		refused.action == "deny"
+		refused.rule == "http.telemetry"
+		asked := holdgate.decision with input as call with data.settings.http.telemetry as "ask"
+		asked.action == "hold"
+		holdgate.decision.action == "allow" with input as call with data.settings.http.telemetry as "auto"
+		holdgate.decision.action == "allow" with input as call with data.settings.http.hosts as {c[1]: "auto"}
+		holdgate.decision.action == "deny" with input as within_run(all_proven, call)
+	}
+	every c in [["POST", "api.anthropic.com", "/v1/files"], ["POST", "api.anthropic.com", "/api/eval/../files"], ["POST", "api.anthropic.com.example", "/api/eval/a"]] {
+		holdgate.decision.rule == "http.write" with input as requesting(c[0], c[1], c[2])
+	}
+}
+
 test_what_looks_like_a_model_api if {
 	every method in ["POST", "GET"] {
 		strange := json.patch(requesting(method, "example.com", "/a"), [{"op": "add", "path": "/http/looks_like", "value": "model_api"}])

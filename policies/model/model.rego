@@ -16,6 +16,26 @@ decisions contains object.union(d, asked_once[d.action]) if {
 
 asked_once := {"hold": {"hold": {"once": true}}, "deny": {}}
 
+# METADATA
+# title: Models at hosts that nobody has named
+# description: |
+#   Any host can take what is written as a request to a model. Named are the upstreams and
+#   formats of the configuration, providers, and the hosts of data.settings.http.hosts. It is
+#   asked once per session and host.
+# custom:
+#   risk: medium
+decisions contains object.union(d, asked_once[d.action]) if {
+	input.kind == "model_request"
+	input.model.host
+	not input.model.host_known
+	unnamed_host_setting != "auto"
+	d := by_setting(unnamed_host_setting, "model.host", "medium", "The request asks a model at a host that nobody has named as one: an upstream, or a line in settings.http.hosts, names it.", [http_host])
+}
+
+unnamed_host_setting := host_setting if {
+	host_setting
+} else := data.settings.model.hosts
+
 server_tools_by_setting[setting] contains server_tool_title(tool) if {
 	some tool in input.model.server_tools
 	setting := server_tool_setting(tool)

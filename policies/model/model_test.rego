@@ -57,3 +57,37 @@ test_a_hosted_server_is_shown_with_its_address if {
 	call := model_request({"provider": "p", "name": "m", "server_tools": [{"type": "mcp", "name": "x", "url": "https://mcp.example"}]})
 	contains(holdgate.decision.hold.message, "mcp https://mcp.example") with input as call
 }
+
+asking_at(host) := model_request({"provider": "anthropic", "name": "m", "stream": false, "host": host})
+
+test_models_at_hosts_that_nobody_named if {
+	every host in ["collect.example", "collect.example:8443", "127.0.0.1.collect.example", "pypi.org", "api.anthropic.com.collect.example"] {
+		d := holdgate.decision with input as asking_at(host)
+		d.action == "hold"
+		d.rule == "model.host"
+		d.hold.once == true
+		contains(d.hold.message, host)
+		known := holdgate.decision with input as json.patch(asking_at(host), [{"op": "add", "path": "/model/host_known", "value": true}])
+		known.action == "allow"
+	}
+	every host in ["localhost", "localhost:11434", "127.0.0.1:11434", "[::1]:8080"] {
+		holdgate.decision.action == "allow" with input as asking_at(host)
+	}
+	holdgate.decision.action == "allow" with input as asking_at("collect.example") with data.settings.model.hosts as "auto"
+	refused := holdgate.decision with input as asking_at("collect.example") with data.settings.model.hosts as "deny"
+	refused.action == "deny"
+	refused.rule == "model.host"
+}
+
+test_models_at_hosts_of_the_settings if {
+	every line in ["auto", {"POST": "auto"}, {"*": "auto"}, {"*": "auto", "/v1/*": "auto"}] {
+		holdgate.decision.action == "allow" with input as asking_at("gw.corp.example") with data.settings.http.hosts as {"*.corp.example": line}
+	}
+	every line in ["ask", {"GET": "auto"}, {"POST /v1/*": "auto"}, {"*": "auto", "POST /admin/*": "ask"}] {
+		d := holdgate.decision with input as asking_at("gw.corp.example") with data.settings.http.hosts as {"*.corp.example": line}
+		d.rule == "model.host"
+		d.action == "hold"
+	}
+	denied := holdgate.decision with input as asking_at("gw.corp.example") with data.settings.http.hosts as {"gw.corp.example": "deny"}
+	denied.action == "deny"
+}

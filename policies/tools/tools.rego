@@ -71,8 +71,27 @@ tool_decisions contains d if {
 decisions contains d if {
 	input.kind == "tool_call"
 	input.facts.parse_errors
-	d := ask("tools.unreadable", "medium", "The arguments could not be read in full, so what the call does is not known.", input.facts.parse_errors)
+	unread := [problem | some problem in input.facts.parse_errors; not misleads(problem)]
+	count(unread) > 0
+	d := ask("tools.unreadable", "medium", "The arguments could not be read in full, so what the call does is not known.", unread)
 }
+
+# METADATA
+# title: Files that later commands take for something else
+# description: |
+#   A name that reads as an option or as several words, and a file for the number of a
+#   process that holds another than one the call has started.
+# custom:
+#   risk: medium
+decisions contains d if {
+	input.kind == "tool_call"
+	input.facts.parse_errors
+	problems := [problem | some problem in input.facts.parse_errors; misleads(problem)]
+	count(problems) > 0
+	d := ask("files.misleading", "medium", "The call makes a file that later commands take for something else.", problems)
+}
+
+misleads(problem) if regex.match(`^a file is named like an option|is to hold the number of a process|^numbers of processes are copied`, problem)
 
 # METADATA
 # title: Text that reads otherwise than it is

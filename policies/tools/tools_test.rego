@@ -52,6 +52,15 @@ test_unreadable_arguments_ask if {
 	holdgate.decision.rule == "tools.unreadable" with input as call
 }
 
+test_misleading_files_ask if {
+	call := tool_call({"name": "Bash", "category": "exec"}, {"parse_errors": ["a file is named like an option, or like several words: /w/-rf"]})
+	rules := {d.rule | some d in holdgate.decisions} with input as call
+	"files.misleading" in rules
+	not "tools.unreadable" in rules
+	number := tool_call({"name": "Bash", "category": "exec"}, {"parse_errors": ["/w/x.pid is to hold the number of a process, and not of one that the call starts"]})
+	"files.misleading" in {d.rule | some d in holdgate.decisions} with input as number
+}
+
 test_deceiving_text_asks_where_something_runs if {
 	facts := {"suspicious_text": ["bidi"], "commands": [{"program": "ls", "argv": ["ls"]}], "impact": {}}
 	holdgate.decision.rule == "text.suspicious" with input as tool_call({"name": "Bash", "category": "exec"}, facts)

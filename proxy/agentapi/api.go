@@ -47,14 +47,15 @@ var document []byte
 // A Server serves the agents' API. It is safe for concurrent use.
 type Server struct {
 	service Service
+	hooks   Hooks
 	caller  func(*http.Request) approvals.Caller
 	log     *slog.Logger
 	mux     *http.ServeMux
 }
 
 // New returns a Server. caller says who makes a request.
-func New(s Service, caller func(*http.Request) approvals.Caller, log *slog.Logger) *Server {
-	a := &Server{service: s, caller: caller, log: log, mux: http.NewServeMux()}
+func New(s Service, hooks Hooks, caller func(*http.Request) approvals.Caller, log *slog.Logger) *Server {
+	a := &Server{service: s, hooks: hooks, caller: caller, log: log, mux: http.NewServeMux()}
 	for _, r := range a.routes() {
 		a.mux.HandleFunc(r.pattern, r.serve)
 	}
@@ -88,6 +89,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/would", serveJSON(s, http.StatusOK, func(r *http.Request, who approvals.Caller, p Planned) (Would, error) {
 			return s.service.Would(r.Context(), who, p)
 		})},
+		{"POST /v1/hooks/{agent}", s.hook},
 		{"GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(document) // a client that has gone needs no answer
@@ -183,15 +185,12 @@ func serveJSON[In, Out any](s *Server, status int, fn func(*http.Request, approv
 
 // read decodes a body: one JSON value without members that nobody knows.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
-	if typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || typ != "application/json" {
-		return &Problem{Type: prefix + "content-type", Title: "Wrong content type", Status: http.StatusUnsupportedMediaType, Detail: "the body must be application/json"}
+	if err := isJSON(r); err != nil {
+		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {
-		if _, over := errors.AsType[*http.MaxBytesError](err); over {
-			return &Problem{Type: prefix + "too-large", Title: "Body too large", Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is over %d bytes", MaxBody)}
-		}
-		return wrong("body", "broke off")
+		return unread(err, MaxBody)
 	}
 	err = jsonv2.Unmarshal(body, into, jsonv2.RejectUnknownMembers(true))
 	if err == nil {
@@ -209,6 +208,22 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 		return wrong(field, "is no member that is known here")
 	}
 	return wrong(field, "has a value of the wrong type")
+}
+
+// isJSON refuses a body that does not say that it is JSON: a web page could send it.
+func isJSON(r *http.Request) error {
+	if typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || typ != "application/json" {
+		return &Problem{Type: prefix + "content-type", Title: "Wrong content type", Status: http.StatusUnsupportedMediaType, Detail: "the body must be application/json"}
+	}
+	return nil
+}
+
+// unread says why a body of at most this many bytes could not be read.
+func unread(err error, most int) error {
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return &Problem{Type: prefix + "too-large", Title: "Body too large", Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is over %d bytes", most)}
+	}
+	return wrong("body", "broke off")
 }
 
 func (s *Server) answer(w http.ResponseWriter, status int, out any, err error) {

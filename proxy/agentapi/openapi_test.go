@@ -38,7 +38,7 @@ func TestTheDocumentIsOfWhatIsServed(t *testing.T) {
 		t.Errorf("openapi is %q, want 3.1", d.OpenAPI)
 	}
 	var want, got []string
-	for _, r := range New(nil, nil, slog.New(slog.DiscardHandler)).routes() {
+	for _, r := range New(nil, nil, nil, slog.New(slog.DiscardHandler)).routes() {
 		want = append(want, r.pattern)
 	}
 	for path, ops := range d.Paths {
@@ -54,7 +54,7 @@ func TestTheDocumentIsOfWhatIsServed(t *testing.T) {
 	types := map[string]any{
 		"Ask": GateRequest{}, "Option": Option{}, "Gate": Gate{}, "Outcome": holdgate.Outcome{}, "Report": Report{}, "Verification": sessions.Verification{},
 		"Check": sessions.Check{}, "Retries": sessions.Retries{}, "Reported": Reported{}, "Session": Session{}, "Pending": Pending{}, "Mode": Mode{},
-		"Note": Note{}, "Message": sessions.Message{}, "Problem": Problem{}, "Planned": Planned{}, "Would": Would{},
+		"Note": Note{}, "Message": sessions.Message{}, "Problem": Problem{}, "Planned": Planned{}, "Would": Would{}, "HookVerdict": HookVerdict{},
 	}
 	for name, schema := range d.Comps.Schemas {
 		v, ok := types[name]

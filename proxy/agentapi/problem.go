@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/store"
 )
 
 // A Problem is an error as the API tells it (RFC 9457).
@@ -62,10 +63,16 @@ func ProblemOf(err error) *Problem {
 		{sessions.ErrTooMany, http.StatusTooManyRequests, "full", "Too many sessions"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Ended"},
 		{approvals.ErrDiskFull, http.StatusServiceUnavailable, "store", "No room"},
+		{store.ErrNoRoom, http.StatusServiceUnavailable, "store", "No room"},
 	} {
 		if errors.Is(err, k.is) {
 			return &Problem{Type: prefix + k.word, Title: k.title, Status: k.status, Detail: err.Error()}
 		}
+	}
+	if errors.Is(err, store.ErrFailed) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
+		// The cause names files and servers, which are none of an agent's business.
+		return &Problem{Type: prefix + "store", Title: "The store does not work", Status: http.StatusServiceUnavailable,
+			Detail: "the sidecar's store takes no changes now: people have to look at it (holdgate status)"}
 	}
 	return &Problem{Type: prefix + "internal", Title: "Internal error", Status: http.StatusInternalServerError, Detail: "the sidecar could not do this; its log says why"}
 }

@@ -54,7 +54,7 @@ func readDelta(object []byte) (delta, error) {
 			}
 		}
 		if !known {
-			if err := wire.KnownName(m, "type", "partial_json", "text", "thinking", "signature", "citation", "content"); err != nil {
+			if err := wire.NoCall(m, "type", "partial_json", "text", "thinking", "signature", "citation", "content"); err != nil {
 				return d, fmt.Errorf("reading a delta: %w", err)
 			}
 		}

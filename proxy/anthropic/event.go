@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/holdgate/holdgate/proxy/wire"
 )
@@ -86,6 +87,8 @@ func decode(ev wire.Event) (event, error) {
 		e.message != nil && e.typ != messageStart,
 		e.delta != nil && e.typ != blockDelta && e.typ != messageDelta:
 		return e, fmt.Errorf("reading an event: a %s brings what belongs to another type", e.typ)
+	case !slices.Contains(knownTypes(), e.typ) && wire.HiddenCall(ev.Data) != nil:
+		return e, fmt.Errorf("reading an event: a %.80s is not understood here, and looks as if it brought a call", e.typ)
 	}
 	return e, agree(ev.Type, e.typ)
 }

@@ -76,7 +76,7 @@ func contentOf(message []byte) (content []block, err error) {
 		switch {
 		case err != nil:
 		case string(m.Name) != "content":
-			err = wire.KnownName(m, "content", "type", "role", "stop_reason")
+			err = wire.NoCall(m, "content", "type", "role", "stop_reason")
 		case !wire.IsNull(m.Value):
 			content, err = readBlocks(m.Value)
 		}
@@ -105,7 +105,7 @@ func readBlocks(array []byte) (blocks []block, err error) {
 func checkMessageDelta(delta []byte) error {
 	for m, err := range wire.Members(delta) {
 		if err == nil {
-			err = wire.KnownName(m, "content", "stop_reason")
+			err = wire.NoCall(m, "content", "stop_reason")
 		}
 		if err != nil {
 			return fmt.Errorf("reading the delta of a message_delta: %w", err)

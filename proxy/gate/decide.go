@@ -45,8 +45,10 @@ func (x *Exchange) judge(ctx context.Context, e *Evaluation) holdgate.Decision {
 		if e.over = x.g.quotas.admit(x.g.life, e.Call.Agent); e.over != nil {
 			return holdgate.Decision{Rule: e.over.Rule, Reason: e.over.Why}
 		}
-		if err := x.counted(e); err != nil {
-			return unknownSession(err)
+		if !e.Seen {
+			if err := x.counted(e); err != nil {
+				return unknownSession(err)
+			}
 		}
 	}
 	d := x.evaluate(ctx, e, e.answers(-1))
@@ -73,7 +75,7 @@ func (x *Exchange) evaluate(ctx context.Context, e *Evaluation, answers []rego.A
 	if c.Proofs != nil {
 		e.Call.Agent.Proofs = c.Proofs(e.Call.Agent)
 	}
-	in := rego.Input{Call: e.Call, Answers: answers, Edited: e.edited != "", Dir: x.from.Dir, Home: c.Home, Own: rego.Own{Listeners: c.Deciders(), Folders: c.Private}}
+	in := rego.Input{Call: e.Call, Answers: answers, Edited: e.edited != "", Dir: x.from.Dir, From: x.from.Start, Home: c.Home, Own: rego.Own{Listeners: c.Deciders(), Folders: c.Private}}
 	if err := x.inSession(&in, e); err != nil {
 		return unknownSession(err)
 	}
@@ -110,6 +112,7 @@ func (x *Exchange) settled(ctx context.Context, e *Evaluation, d holdgate.Decisi
 		if err := x.left(ctx, d); err != nil {
 			return err
 		}
+		x.let(e.Call, d.Later)
 	}
 	entry, err := x.logDecision(ctx, e, d)
 	if err == nil {
@@ -118,7 +121,7 @@ func (x *Exchange) settled(ctx context.Context, e *Evaluation, d holdgate.Decisi
 	if err != nil {
 		return err
 	}
-	if e.Call.Result == nil { // the call was counted when it was made
+	if e.Call.Result == nil && !e.Seen { // the call was counted when it was made
 		if s, err := x.Session(ctx); err == nil {
 			s.Decided(d.Action)
 		}

@@ -15,9 +15,14 @@ type Evaluation struct {
 	Call   holdgate.Call    // as it will be sent: the agent's, or what a person made of it
 	Fixed  bool             // its arguments cannot be edited
 	Unheld string           // why people cannot be asked about it; empty where they can
+	Later  bool             // people are asked only once the agent requests that
 	Remark string           // what the log says of the call besides the decision
 	Hint   string           // the agent's own id of the call in a model's answer
+	Seen   bool             // it was decided in a model's answer before, and counted there
 	Report *sessions.Report // of confidence, that the call is about
+	// Comes is an agent's own call as it will come by at the same door, to be made: another
+	// one than Call where permission is asked for it first. Nil where that is not known.
+	Comes *holdgate.Tool
 
 	digest    holdgate.Digest
 	canonical []byte            // the call's arguments as the digest is over them; nil where not at hand
@@ -28,6 +33,8 @@ type Evaluation struct {
 	request   approvals.Request // what waits, while open
 	verdict   holdgate.Verdict
 	decided   bool
+	asks      bool        // it is refused, and people can be asked about it
+	why       string      // they would be
 	over      *LimitError // why policy was not asked
 	repeats   int         // how often the session made the very same call lately
 	lately    int         // how many calls the session made lately
@@ -54,6 +61,13 @@ func (e *Evaluation) Undecided() bool { return !e.decided }
 
 // Released reports whether the call goes on.
 func (e *Evaluation) Released() bool { return e.decided && e.verdict.Release }
+
+// Requestable reports whether the call was refused only because people have not been
+// asked about it ([Evaluation.Later]), and says what for they would be.
+func (e *Evaluation) Requestable() (why string, ok bool) { return e.why, e.asks }
+
+// Over reports whether the call was refused without policy, for a limit of its agent's.
+func (e *Evaluation) Over() bool { return e.over != nil }
 
 // Verdict is what becomes of the call. It refuses while the call is open.
 func (e *Evaluation) Verdict() holdgate.Verdict { return e.verdict }

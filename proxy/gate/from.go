@@ -14,6 +14,7 @@ type From struct {
 	approvals.Caller
 
 	Dir        string // the folder that the agent works in, where it is known
+	Start      string // the folder that a call starts in by the agent's word, where that is outside of Dir
 	At         Place
 	Task       func() string // what the agent's user has asked it for; nil where nobody knows
 	Credential string        // the name of what is put into requests on their way out
@@ -47,6 +48,7 @@ const (
 	Elsewhere Place = iota
 	InAnswer        // in a model's answer
 	AtServer        // at the door of the MCP server whose tool it is
+	AtHook          // at a hook of the agent's, which runs it next
 )
 
 // InConversation takes a conversation for the session of a request that names none,

@@ -67,6 +67,10 @@ type Config struct {
 	// Proofs, where it is set, says what still holds of what was proven of an agent.
 	Proofs func(holdgate.Agent) holdgate.Proofs
 
+	// Warden, where it is set, is told of what a call that goes on may change of what runs
+	// later by itself, and of calls whose results were seen.
+	Warden Warden
+
 	// OnRefused, where it is set, is told of each request that never reached policy, by
 	// the rule. It is called by several goroutines and must be quick.
 	OnRefused func(rule string)
@@ -90,6 +94,7 @@ type Gate struct {
 	life       context.Context // ends when nothing is decided any longer
 	quotas     *quotas
 	provenance *provenance
+	open       openCalls
 }
 
 // New returns a Gate that decides for as long as life lasts.

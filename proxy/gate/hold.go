@@ -15,8 +15,10 @@ import (
 // the request that an earlier connection left there. What a grant has answered is
 // decided again, as what a person has.
 func (x *Exchange) hold(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
-	if err := x.digest(ctx, e); err != nil {
-		return err
+	if !e.Later || e.digest == "" {
+		if err := x.digest(ctx, e); err != nil {
+			return err
+		}
 	}
 	switch g, ok, err := x.g.c.Queue.Granted(ctx, e.Call, d, e.digest); {
 	case err != nil:
@@ -29,10 +31,25 @@ func (x *Exchange) hold(ctx context.Context, e *Evaluation, d holdgate.Decision)
 		})
 		return x.Decide(ctx, e)
 	}
+	if e.Later {
+		return x.postpone(ctx, e, d)
+	}
 	if done, err := x.borrow(ctx, e, d); done || err != nil {
 		return err
 	}
 	return x.enqueue(ctx, e, d)
+}
+
+// postpone refuses a call about which people can be asked, and are not yet.
+func (x *Exchange) postpone(ctx context.Context, e *Evaluation, d holdgate.Decision) error {
+	e.why = d.Reason
+	d.Action, d.Hold, d.Also = holdgate.Deny, holdgate.HoldSpec{}, nil
+	d.Reason += " People are asked once the client requests it."
+	if err := x.settled(ctx, e, d); err != nil {
+		return err
+	}
+	e.asks = true
+	return nil
 }
 
 // digest makes sure that the exchange is in the queue, and that the call has the

@@ -105,6 +105,16 @@ func loggedInput(e *Evaluation, d holdgate.Decision) json.RawMessage {
 	return redact.Arguments(e.Call, d.Redact)
 }
 
+// Find writes down what an agent's own word shows of it, and tells people: as often as it
+// may have decisions, and of one that is over a limit once a minute.
+func (g *Gate) Find(ctx context.Context, who approvals.Caller, call *audit.Call, note string) error {
+	note, ok := g.quotas.mayLog(who.Agent, "finding", note)
+	if !ok {
+		return nil
+	}
+	return g.c.Queue.Find(ctx, who, call, note)
+}
+
 // Refused writes down what never reached policy; of an agent that is over a limit
 // only once a minute.
 func (g *Gate) Refused(ctx context.Context, who approvals.Caller, what, rule, message string) {

@@ -30,8 +30,8 @@ func (x *Exchange) Pass(ctx context.Context, e *Evaluation, line Line) error {
 // inLine waits for people in one of the two ways. A result waits for nothing but
 // them: its call was made when the agent was not paused.
 func (x *Exchange) inLine(ctx context.Context, e *Evaluation, line Line) error {
-	if line == nil {
-		return x.CatchUp(ctx, e)
+	if err := x.CatchUp(ctx, e); err != nil || line == nil {
+		return err
 	}
 	if !e.Undecided() && (e.Call.Result != nil || x.AgentStatus().Running()) {
 		return nil

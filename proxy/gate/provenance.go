@@ -102,7 +102,12 @@ func (m *provenance) became(who approvals.Caller, id string, t *holdgate.Tool, s
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c, _ := m.of(who)
-	for _, name := range append(namesOf(wire.Result{ID: id, Tool: t.Name, Arguments: t.Arguments}), namesOf(wire.Result{ID: id})...) {
+	hookName, shown := atHook(t)
+	names := append(namesOf(wire.Result{ID: id, Tool: t.Name, Arguments: t.Arguments}), namesOf(wire.Result{ID: id})...)
+	if hookName != t.Name {
+		names = append(names, namesOf(wire.Result{Tool: hookName, Arguments: shown})...)
+	}
+	for _, name := range names {
 		c.set(name, s)
 	}
 }
@@ -157,6 +162,28 @@ func (m *provenance) unapproved(who approvals.Caller, h wire.History) (all, fres
 		}
 	}
 	return all, fresh
+}
+
+// reached says what is known of a call that reached its agent's hook: whether a model's
+// answer had it in the session, and whether the session's models are asked through here
+// at all. A proven agent's sessions are all its own, whatever they are called. same says
+// that this very call was released there: its id alone is the agent's word.
+func (m *provenance) reached(who approvals.Caller, id string, t *holdgate.Tool) (is fate, same, watched bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, c := range m.sessions {
+		if k.agent != who.Agent.ID || k.id != who.Session.ID && !who.Agent.Proven {
+			continue
+		}
+		watched = watched || !c.full
+		name, arguments := atHook(t)
+		for _, r := range []wire.Result{{ID: id}, {ID: id, Tool: t.Name}, {Tool: name, Arguments: arguments}} {
+			s := c.state(r)
+			is = max(is, s)
+			same = same || r.ID == "" && s >= fateReleased
+		}
+	}
+	return is, same, watched
 }
 
 // A news is what the results say that no request of the session had before.

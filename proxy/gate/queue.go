@@ -27,6 +27,7 @@ type Queue interface {
 	Taint(ctx context.Context, who approvals.Caller, words []string, by string) error
 	Left(ctx context.Context, who approvals.Caller, at string) error
 	Find(ctx context.Context, who approvals.Caller, call *audit.Call, note string) error
+	Remark(ctx context.Context, who approvals.Caller, what string) error
 
 	Gates() sessions.Gates
 	GatesNeeded(r *sessions.Record) []string

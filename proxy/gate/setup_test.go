@@ -73,6 +73,8 @@ type queue struct {
 	used     []approvals.Use
 	entered  int
 	done     []string
+	found    []string
+	remarks  []string
 }
 
 func newQueue() *queue {
@@ -247,7 +249,7 @@ type setup struct {
 	from gate.From
 }
 
-func newSetup(t *testing.T, p policy) *setup {
+func newSetup(t *testing.T, p policy, change ...func(*gate.Config)) *setup {
 	t.Helper()
 	st := &synced{Store: teststore.Open(t, filepath.Join(t.TempDir(), "db"))}
 	t.Cleanup(func() { _ = st.Close() })
@@ -259,8 +261,12 @@ func newSetup(t *testing.T, p policy) *setup {
 	s := &setup{t: t, st: st, q: newQueue(), log: log}
 	st.now, st.soon = 0, 0
 	s.from = gate.From{Caller: approvals.Caller{Agent: holdgate.Agent{ID: "ada"}, Session: holdgate.Session{ID: "one"}, Door: "test"}}
-	s.g = gate.New(t.Context(), gate.Config{Policy: p, Queue: s.q, Catalog: unlearned{}, Log: log, Digester: digester,
-		Logger: slog.New(slog.DiscardHandler), Deciders: func() []netip.AddrPort { return nil }})
+	c := gate.Config{Policy: p, Queue: s.q, Catalog: unlearned{}, Log: log, Digester: digester,
+		Logger: slog.New(slog.DiscardHandler), Deciders: func() []netip.AddrPort { return nil }}
+	for _, f := range change {
+		f(&c)
+	}
+	s.g = gate.New(t.Context(), c)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -35,6 +36,29 @@ func (x *Exchange) Became(own *holdgate.Call, e *Evaluation) {
 	x.g.provenance.became(x.from.Caller, own.ID, &tool, is)
 }
 
+// AtHook looks up what became of a call that has reached its agent's hook where it stood
+// in a model's answer. One that no model has asked for is a finding, where the session's
+// models are asked through here.
+func (x *Exchange) AtHook(ctx context.Context, e *Evaluation) {
+	is, same, watched := x.g.provenance.reached(x.from.Caller, e.Call.ID, e.Call.Tool)
+	e.Seen = same
+	if is == fateReleased || is == fateAnswered || !watched {
+		return
+	}
+	why := "that no model has asked for through Holdgate"
+	switch is {
+	case fateRefused:
+		why = "that was refused in a model's answer"
+	case fateAsked, fateHeld:
+		why = "that waits for people to decide in a model's answer"
+	}
+	name := holdgate.Bounded(e.Call.Tool.Name, 200)
+	call := &audit.Call{ID: holdgate.Bounded(e.Call.ID, 200), Kind: holdgate.KindToolCall, Tool: &audit.Tool{Name: name}}
+	if err := x.g.Find(context.WithoutCancel(ctx), x.from.Caller, call, "unapproved: the agent is about to run a call of "+name+" "+why); err != nil {
+		x.g.c.Logger.ErrorContext(ctx, "writing a finding", "err", err)
+	}
+}
+
 // Shown looks for results of calls that were not let go on among those that a model
 // request has. Policy is told of them until a request with them has gone on
 // ([Exchange.WentOn]); the log and the people are told once.
@@ -42,6 +66,7 @@ func (x *Exchange) Shown(m *holdgate.Model, h wire.History) {
 	all, fresh := x.g.provenance.unapproved(x.from.Caller, h)
 	m.Unapproved = all
 	x.reads(h)
+	x.settle(h)
 	for i, u := range fresh {
 		if i == maxFindings {
 			break

@@ -117,6 +117,9 @@ func (x *Exchange) Use(ctx context.Context, all ...*Evaluation) error {
 			}
 			if !a.use.Borrowed {
 				a.use.Twin = x.covering(e)
+				if x.from.At == InAnswer {
+					a.use.Hooked = x.hooked(e.Call.Tool)
+				}
 			}
 			uses = append(uses, a.use)
 		}

@@ -113,21 +113,23 @@ func TestWhatPolicySees(t *testing.T) {
 
 func TestWhatTwoReadersCouldTakeDifferentlyIsRefused(t *testing.T) {
 	for name, in := range map[string]string{
-		"a third spelling":                 content(`{"FunctionCall":{"name":"f"}}`),
-		"two calls in a part":              content(`{"functionCall":{"name":"f"},"function_call":{"name":"g"}}`),
-		"a call without a name":            content(`{"functionCall":{"args":{}}}`),
-		"a name in another case":           content(`{"functionCall":{"Name":"f"}}`),
-		"a call beside the candidates":     `{"candidates":[],"functionCalls":[{"name":"f"}]}`,
-		"a call beside the content":        `{"candidates":[{"functionCall":{"name":"f"}}]}`,
-		"an answer of another format":      `{"choices":[]}`,
-		"candidates in another case":       `{"Candidates":[]}`,
-		"parts in another case":            `{"candidates":[{"content":{"Parts":[]}}]}`,
-		"candidates inside and outside":    `{"candidates":[{}],"response":{"candidates":[{}]}}`,
-		"a call that is not complete":      content(`{"functionCall":{"name":"f","willContinue":true}}`),
-		"arguments whole and in fragments": content(`{"functionCall":{"name":"f","args":{"x":1},"partialArgs":[{"jsonPath":"$.x","stringValue":"2"}]}}`),
-		"a path that is not understood":    content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$..x","stringValue":"2"}]}}`),
-		"a fragment with two values":       content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.x","stringValue":"2","boolValue":true}]}}`),
-		"an index that leaves a gap":       content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.x[1]","stringValue":"2"}]}}`),
+		"a third spelling":                  content(`{"FunctionCall":{"name":"f"}}`),
+		"two calls in a part":               content(`{"functionCall":{"name":"f"},"function_call":{"name":"g"}}`),
+		"a call without a name":             content(`{"functionCall":{"args":{}}}`),
+		"a name in another case":            content(`{"functionCall":{"Name":"f"}}`),
+		"a call beside the candidates":      `{"candidates":[],"functionCalls":[{"name":"f"}]}`,
+		"a tool call beside the candidates": `{"candidates":[],"toolCalls":[{"name":"f"}]}`,
+		"a tool use beside the parts":       `{"candidates":[{"content":{"parts":[],"toolUse":{"name":"f"}}}]}`,
+		"a call beside the content":         `{"candidates":[{"functionCall":{"name":"f"}}]}`,
+		"an answer of another format":       `{"choices":[]}`,
+		"candidates in another case":        `{"Candidates":[]}`,
+		"parts in another case":             `{"candidates":[{"content":{"Parts":[]}}]}`,
+		"candidates inside and outside":     `{"candidates":[{}],"response":{"candidates":[{}]}}`,
+		"a call that is not complete":       content(`{"functionCall":{"name":"f","willContinue":true}}`),
+		"arguments whole and in fragments":  content(`{"functionCall":{"name":"f","args":{"x":1},"partialArgs":[{"jsonPath":"$.x","stringValue":"2"}]}}`),
+		"a path that is not understood":     content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$..x","stringValue":"2"}]}}`),
+		"a fragment with two values":        content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.x","stringValue":"2","boolValue":true}]}}`),
+		"an index that leaves a gap":        content(`{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.x[1]","stringValue":"2"}]}}`),
 	} {
 		if a, err := (&gemini.Codec{}).Answer([]byte(in)); err == nil {
 			t.Errorf("%s: it was read, with %d calls", name, len(a.Calls()))

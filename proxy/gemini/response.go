@@ -211,7 +211,7 @@ func noCall(m wire.Member, known ...string) error {
 	if len(m.Name) >= len(mark) && !wire.IsNull(m.Value) && strings.Contains(plainName(string(m.Name)), mark) {
 		return fmt.Errorf("there is a %q where no call belongs", m.Name)
 	}
-	if err := wire.HiddenCall(m.Value); err != nil {
+	if err := wire.HiddenMember(m); err != nil {
 		return err
 	}
 	return wire.KnownName(m, known...)

@@ -47,6 +47,8 @@ func (i *Interceptor) ServeConnect(w http.ResponseWriter, r *http.Request) {
 		i.passTunnel(w, r)
 		return
 	}
+	i.opening.begin() // before the server forgets the connection
+	defer i.opening.end()
 	i.connect.ServeHTTP(&readingOn{w}, r)
 }
 
@@ -209,6 +211,46 @@ func (l *tunnelListener) closeConns() {
 	l.mu.Unlock()
 	for _, t := range open {
 		_ = t.Close()
+	}
+}
+
+// An opening counts connections that are on their way to the inner server.
+type opening struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // of who waits; nil: nobody
+}
+
+func (o *opening) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.n++
+}
+
+func (o *opening) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n--; o.n == 0 && o.none != nil {
+		close(o.none)
+		o.none = nil
+	}
+}
+
+// wait waits until there is none, or ctx ends.
+func (o *opening) wait(ctx context.Context) {
+	o.mu.Lock()
+	if o.n == 0 {
+		o.mu.Unlock()
+		return
+	}
+	if o.none == nil {
+		o.none = make(chan struct{})
+	}
+	none := o.none
+	o.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
 	}
 }
 

@@ -8,6 +8,7 @@
 package intercept
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/netip"
@@ -38,6 +39,7 @@ type Interceptor struct {
 	c        Config
 	leaves   leaves
 	tunnels  *tunnelListener
+	opening  opening
 	returned *handed // connections that are given back to the server they came in by
 	connect  *goproxy.ProxyHttpServer
 }
@@ -59,6 +61,10 @@ func (i *Interceptor) Inside() net.Listener { return i.tunnels }
 // GivenBack are connections of a server's own that go on there. The context of a
 // connection is [OuterContext]'s.
 func (i *Interceptor) GivenBack() net.Listener { return i.returned }
+
+// Settle waits until the connections that have come are with the inner server, or ctx ends.
+// It is for a shutdown, between that of the outer server and that of the inner one.
+func (i *Interceptor) Settle(ctx context.Context) { i.opening.wait(ctx) }
 
 // Close closes the two listeners, and all tunnels.
 func (i *Interceptor) Close() {

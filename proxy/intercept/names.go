@@ -85,6 +85,41 @@ func (n *Names) index(name string) uint32 {
 	return i
 }
 
+// Given returns the addresses that were given out, as numbers, and the number of the
+// next one: for another process that goes on with them. Of very many it returns those
+// that were given out last, as far as their names have most bytes together.
+func (n *Names) Given(most int) (given map[string]uint32, next uint32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	given, next = map[string]uint32{}, n.next
+	for i, left := next, lastIndex; left > 0; left-- {
+		if i--; i < firstIndex || i > lastIndex {
+			i = lastIndex
+		}
+		name, ok := n.byIdx[i]
+		if !ok {
+			continue
+		}
+		if most -= len(name); most < 0 {
+			break
+		}
+		given[name] = i
+	}
+	return given, next
+}
+
+// NamesGiven are names that go on from what [Names.Given] returned.
+func NamesGiven(given map[string]uint32, next uint32) *Names {
+	n := &Names{}
+	for name, i := range given {
+		if n.byName == nil {
+			n.byName, n.byIdx, n.next = map[string]uint32{}, map[uint32]string{}, max(next, firstIndex)
+		}
+		n.byName[name], n.byIdx[i] = i, name
+	}
+	return n
+}
+
 func indexV4(i uint32) [4]byte {
 	a := namesV4.Addr().As4()
 	binary.BigEndian.PutUint32(a[:], binary.BigEndian.Uint32(a[:])+i)

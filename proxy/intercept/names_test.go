@@ -73,6 +73,30 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
+// Another process goes on with the names, and gives the next one another address.
+func TestNamesGoOn(t *testing.T) {
+	n := &Names{}
+	if given, next := n.Given(100); len(given) != 0 || NamesGiven(given, next).index("a") != firstIndex {
+		t.Errorf("of none there are %v", given)
+	}
+	old := map[string]uint32{}
+	for _, name := range []string{"a.example", "b.example", "c.example"} {
+		old[name] = n.index(name)
+	}
+	next := NamesGiven(n.Given(100))
+	for name, i := range old {
+		if got := next.index(name); got != i {
+			t.Errorf("%s has %d, and had %d", name, got, i)
+		}
+	}
+	if got := next.index("d.example"); got != n.index("d.example") {
+		t.Errorf("the next name gets %d", got)
+	}
+	if given, _ := n.Given(len("c.example" + "d.example")); len(given) != 2 || given["d.example"] == 0 || given["c.example"] == 0 {
+		t.Errorf("of many the last are %v", given)
+	}
+}
+
 func TestWhatIsNoHostGetsNoAddress(t *testing.T) {
 	for _, name := range []string{"127.0.0.1.", "a b.example.", `x\.example.`, ".", "a/b."} {
 		n := &Names{}

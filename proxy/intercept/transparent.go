@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -63,12 +64,15 @@ func (i *Interceptor) ServeTransparent(ln net.Listener, names *Names, by *caller
 		if err != nil {
 			return err
 		}
+		i.opening.begin()
 		i.c.Running.Go(func() { i.redirected(c, names, by) })
 	}
 }
 
 // redirected finds out where a connection leads and hands it on.
 func (i *Interceptor) redirected(c net.Conn, names *Names, by *caller.Who) {
+	opened := sync.OnceFunc(i.opening.end)
+	defer opened()
 	br := bufio.NewReaderSize(c, 4096)
 	t := &Tunnel{Conn: &upstream.Peeked{Conn: c, R: br}, Door: route.DoorTransparent, who: by, Scheme: "http", l: i.tunnels}
 	if !i.tunnels.track(t) {
@@ -88,6 +92,7 @@ func (i *Interceptor) redirected(c net.Conn, names *Names, by *caller.Who) {
 	}
 	_ = conn.SetDeadline(time.Time{})
 	if t.passes {
+		opened()
 		i.passRedirected(t)
 		return
 	}

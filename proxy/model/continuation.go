@@ -56,8 +56,8 @@ type continuation struct {
 // format, the request and the configuration let it.
 func (e *exchange) join() {
 	codec, ok := e.Target.Codec.(Continuer)
-	if !ok || e.joined != nil || e.f.c.Rounds <= 0 || signed(e.R.Header) {
-		return
+	if !ok || e.joined != nil || e.f.c.Rounds <= 0 || signed(e.R.Header) || e.Target.Message != nil {
+		return // a provider keeps what was last said on a connection, which would then be another
 	}
 	typ := route.TypeEvents
 	if f, ok := codec.(route.Framer); ok {

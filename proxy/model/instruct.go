@@ -67,6 +67,8 @@ func instruction(list []sessions.Message) string {
 		b.WriteString(wire.Mark)
 		who := holdgate.OneLine(m.From, 100)
 		switch m.Type {
+		case sessions.MessageNotice:
+			b.WriteString("Holdgate, the proxy that lets your calls go on, says: ")
 		case sessions.MessageRedirect:
 			b.WriteString("The person who oversees this work (" + who + ") redirects it. Leave what you planned, and do this instead: ")
 		case sessions.MessageQuestion:

@@ -103,7 +103,7 @@ func decode(ev wire.Event) (*event, error) {
 				e.list = m.Value
 			}
 		default:
-			err = wire.KnownName(m, "type", "sequence_number", "output_index", "item_id", "item", "response", "delta", "arguments", "input", "error", "output")
+			err = wire.NoCall(m, "type", "sequence_number", "output_index", "item_id", "item", "response", "delta", "arguments", "input", "error", "output")
 		}
 		if err != nil {
 			return e, fmt.Errorf("reading %s of an event: %w", m.Name, err)
@@ -135,6 +135,8 @@ func (e *event) check() error {
 		return errors.New("reading an event: no event but a shell's has a list of items of its own")
 	case e.list != nil && wire.HiddenCall(e.list) != nil:
 		return errors.New("reading an event: there is a call in what a shell gave back")
+	case !isKnown(e.typ) && e.response == nil && wire.HiddenCall(e.wire.Data) != nil:
+		return fmt.Errorf("reading an event: a %.80s is not understood here, and looks as if it brought a call", e.typ)
 	case e.index == none && (e.item != nil || e.fragment()):
 		return fmt.Errorf("reading an event: a %s has no output_index", e.typ)
 	}
@@ -147,6 +149,11 @@ func (e *event) check() error {
 		}
 	}
 	return nil
+}
+
+// isKnown reports whether what events of a type bring is known.
+func isKnown(typ string) bool {
+	return slices.Contains(types, typ) || typ == textDelta || typ == textDone || typ == shellOutputDone
 }
 
 // isLower reports whether a type has ASCII alone and no capitals, as those that

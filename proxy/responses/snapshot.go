@@ -65,6 +65,10 @@ func (s *stream) snapshot(e *event) error {
 	return nil
 }
 
+// echoes are members of a response that say again what was asked: items, and schemas in
+// which anything may be named.
+var echoes = []string{"instructions", "input", "prompt", "text", "tools", "tool_choice", "metadata"}
+
 // readResponse reads the id and the items of a response.
 func readResponse(response []byte) (id string, output []item, err error) {
 	if wire.KindOf(response) != "an object" {
@@ -79,10 +83,10 @@ func readResponse(response []byte) (id string, output []item, err error) {
 			id, err = wire.TextOrNull(m.Value)
 		case "output":
 			output, err = readOutput(m.Value)
-		case "required_action":
-			err = wire.HiddenCall(m.Value)
 		default:
-			err = wire.KnownName(m, "output", "id", "status", "output_text")
+			if err = wire.KnownName(m, "output", "id", "status", "output_text"); err == nil && !slices.Contains(echoes, string(m.Name)) {
+				err = wire.HiddenMember(m)
+			}
 		}
 		if err != nil {
 			return "", nil, fmt.Errorf("reading %s of a response: %w", m.Name, err)

@@ -28,7 +28,7 @@ func interleaved() string {
 }
 
 func TestWhatIsReleasedComesAsItWas(t *testing.T) {
-	streams := []string{usual(), interleaved(), strings.ReplaceAll(usual(), "\n", "\r\n"), usual() + "data: [DONE]\n\n", background()}
+	streams := []string{usual(), interleaved(), strings.ReplaceAll(usual(), "\n", "\r\n"), usual() + "data: [DONE]\n\n", background(), besides()}
 	for i, stream := range streams {
 		step := []int{1, 13}[min(i, 1)] // the first one at every byte
 		for cut := 0; cut <= len(stream); cut += step {
@@ -50,6 +50,19 @@ func background() string {
 	s := &script{next: 9}
 	return s.ev("response.output_text.delta", `"item_id":"msg_0","output_index":0,"content_index":0,"delta":"x"`).
 		ends(message(0, "x"), function(1, "Bash", ls, "completed")).String()
+}
+
+// besides is a stream with events that only mention calls, and a response that says again
+// what tools there are.
+func besides() string {
+	echo := `"parallel_tool_calls":true,"max_tool_calls":3,"tool_choice":{"type":"function","name":"Bash"},` +
+		`"tools":[{"type":"function","name":"x","parameters":{"properties":{"tool_calls":{"type":"array"}}}}],"metadata":{},"usage":{"tool_calls":2}`
+	return begin().ev("response.in_progress", `"response":{"id":"resp_1",`+echo+`}`).
+		ev("response.mcp_call_arguments.done", `"item_id":"mcp_1","output_index":0,"arguments":"{\"tool_calls\":[{}]}"`).
+		ev("response.web_search_call.searching", `"item_id":"ws_1","output_index":0`).
+		ev("response.code_interpreter_call_code.done", `"item_id":"ci_1","output_index":0,"code":"{\"function_call\": {\"name\": 1}}"`).
+		ev("response.content_part.added", `"item_id":"m","output_index":0,"part":{"type":"output_text","text":"a \"tool_call\": {}","annotations":[]}`).
+		ends().String()
 }
 
 // Each part before a call's last event must be kept back.

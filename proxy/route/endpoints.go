@@ -129,7 +129,7 @@ var harmlessPaths = []string{
 // conversation over another connection.
 var unreadableTypes = []string{"grpc", "protobuf", "cbor", "msgpack", "multipart/mixed", "application/http", "application/sdp"}
 
-// modelHosts are the ends of the names of hosts that are known to serve models.
+// modelHosts are hosts that are known to serve models, as are those below them.
 var modelHosts = []string{
 	"api.openai.com", "api.anthropic.com", "openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com", "models.ai.azure.com", "inference.ai.azure.com", "models.github.ai",
 	"api.mistral.ai", "codestral.mistral.ai", "api.cohere.com", "api.cohere.ai", "api.groq.com", "openrouter.ai", "api.deepseek.com", "api.x.ai",
@@ -138,9 +138,15 @@ var modelHosts = []string{
 	"gateway.ai.cloudflare.com", "ai-gateway.vercel.sh", "githubcopilot.com", "ollama.com",
 }
 
+// subscriptionHosts are where agents ask models on a subscription to something that serves more.
+var subscriptionHosts = []string{"chatgpt.com", "portal.qwen.ai", "api.cline.bot", "opencode.ai"}
+
 // bedrockHosts are the beginnings of the labels that name Amazon Bedrock's
 // endpoints in each region.
 var bedrockHosts = []string{"bedrock-runtime", "bedrock-mantle", "bedrock-agent-runtime"}
+
+// amazonDomains are those below which Bedrock is.
+var amazonDomains = []string{"amazonaws.com", "amazonaws.com.cn", "amazonaws.eu", "api.aws"}
 
 // googleHosts are parts of the labels that name Google's, in each region and
 // network.

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
@@ -66,15 +67,29 @@ func TrimDefaultPort(scheme, host string) string {
 
 // OddHost says why a host is refused by its letters alone, or "". What is not
 // ASCII is some other name by the time it is dialled (a full stop may be
-// written as an ideographic one), and policy would have seen the first.
+// written as an ideographic one), and policy would have seen the first. What no
+// host's name has ends one for some programs. A zone (RFC 4007, section 11.2) is of
+// link-local addresses, and on others it is dialled past: it is no name to be known by.
 func OddHost(host string) string {
 	if strings.ContainsFunc(host, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		return "the host " + holdgate.Visible(host) + " is refused because two programs could take it for two hosts: write it in ASCII (xn--...)"
+	}
+	name := HostOnly(host)
+	if a, err := netip.ParseAddr(name); err == nil && a.Zone() != "" && !a.IsLinkLocalUnicast() {
+		return "the host " + host + " is refused because its address has no zone: leave away what stands behind the %"
+	} else if err != nil && strings.ContainsFunc(name, notOfNames) {
+		return "the host " + host + " is refused because two programs could take it for two hosts: names are made of letters, digits, dots, hyphens and underscores"
 	}
 	if strings.HasPrefix(host, ".") || strings.Contains(host, "..") {
 		return "the host " + host + " is refused because a label of it is empty, which some programs read over"
 	}
 	return ""
+}
+
+// notOfNames reports whether a character is of no host's name (RFC 952, RFC 1123, section 2.1;
+// underscores are in use).
+func notOfNames(c rune) bool {
+	return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_')
 }
 
 // LaxPath is a decoded path as the most lenient server would read it, in lower

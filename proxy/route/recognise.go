@@ -37,7 +37,7 @@ func NewTable(codecs []Codec, formats []Format, upstreams, servers map[string]*u
 // configuration, then the table of endpoints that no codec reads: the first that
 // fits.
 func (table *Table) Recognise(r *http.Request, t Target) Recognised {
-	is := Recognised{models: table.servesModels(t)}
+	is := Recognised{models: table.servesModels(t), Known: table.MayServeModels(t) || isBelow(LowerHost(t.URL.Hostname()), subscriptionHosts)}
 	methods, paths := []string{Method(r)}, clean(t.URL.Path)
 	if is.Codec = table.codecAt(methods[0], paths, t, is.models); is.Codec != nil {
 		return is
@@ -48,6 +48,10 @@ func (table *Table) Recognise(r *http.Request, t Target) Recognised {
 		if is.Codec = table.codecAt(override, paths, t, is.models); is.Codec != nil {
 			return is
 		}
+	}
+	if is.Codec = table.talkerAt(r, paths, override, unresolved, is.models); is.Codec != nil {
+		is.Socket = true
+		return is
 	}
 	for i := range endpointTable {
 		if row := &endpointTable[i]; row.fits(methods, paths, t, is.models) {
@@ -122,21 +126,29 @@ func (table *Table) servesModels(t Target) bool {
 	if slices.ContainsFunc(table.formats, func(f Format) bool { return f.Covers(t) }) {
 		return true
 	}
-	if t.Door == DoorBaseURL || isModelHost(t.URL.Hostname()) {
+	if t.Door == DoorBaseURL || IsProvider(t.URL.Hostname()) {
 		return true
 	}
 	return table.models[WithPort(t.URL.Scheme, t.URL.Host)]
 }
 
-func isModelHost(host string) bool {
+// IsProvider reports whether a host is one that is known to serve models.
+func IsProvider(host string) bool {
 	host = LowerHost(host)
-	google := strings.HasSuffix(host, ".googleapis.com")
+	google := isBelow(host, []string{"googleapis.com"})
+	amazon := isBelow(host, amazonDomains)
 	for label := range strings.SplitSeq(host, ".") { // an endpoint of a region or a network of its own has more of them
-		if HasPrefixOf(label, bedrockHosts) || google && slices.ContainsFunc(googleHosts, func(part string) bool { return strings.Contains(label, part) }) {
+		if amazon && HasPrefixOf(label, bedrockHosts) || google && slices.ContainsFunc(googleHosts, func(part string) bool { return strings.Contains(label, part) }) {
 			return true
 		}
 	}
-	return HasSuffixOf(host, modelHosts)
+	return isBelow(host, modelHosts)
+}
+
+// isBelow reports whether a host is one of the domains or below one. An address is below
+// none, whatever its zone is called.
+func isBelow(host string, domains []string) bool {
+	return !strings.Contains(host, ":") && slices.ContainsFunc(domains, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
 }
 
 // harmless reports whether a path, written plainly, is one of a model API whose

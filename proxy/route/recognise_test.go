@@ -67,6 +67,9 @@ func TestWhatARequestIs(t *testing.T) {
 		{"GET", openaiHost + "/v1/chatkit/threads/t/items", "unseen"},
 		{"GET Upgrade: websocket", openaiHost + "/v1/realtime", "unseen"},
 		{"GET Upgrade: websocket", elsewhere + "/v1/responses", "unseen"},
+		{"GET Upgrade: websocket", openaiHost + "/v1/responses", "responses"},
+		{"GET Upgrade: websocket", openaiHost + "/v1/responses?_method=DELETE", "unseen"},
+		{"GET Upgrade: websocket", elsewhere + "/v1//responses", "unseen"},
 		{"GET Upgrade: websocket", elsewhere + "/V1//responses;x", "unseen"},
 		{"GET Upgrade: websocket", elsewhere + "/chat", ""},
 		{"GET Upgrade: h2c", openaiHost + "/", "unseen"},
@@ -174,8 +177,16 @@ func TestBedrockHosts(t *testing.T) {
 		"bedrock-agent-runtime.us-east-1.amazonaws.com":         true,
 		"bedrock.us-east-1.amazonaws.com":                       false,
 		"s3.us-east-1.amazonaws.com":                            false,
+		"bedrock-runtime.collect.example":                       false,
+		"bedrock-runtime.us-east-1.evilamazonaws.com":           false,
+		"openrouter.ai":                                 true,
+		"x.openrouter.ai":                               true,
+		"evilopenrouter.ai":                             false,
+		"2606:4700::1%.api.openai.com":                  false,
+		"fe80::1%.generativelanguage.googleapis.com":    false,
+		"2606:4700::1%.bedrock-runtime.x.amazonaws.com": false,
 	} {
-		if got := isModelHost(host); got != want {
+		if got := IsProvider(host); got != want {
 			t.Errorf("%s: %t", host, got)
 		}
 	}

@@ -26,7 +26,8 @@ const Glance = 512
 // what would be refused for its calls that nobody sees.
 func Sniff(w http.ResponseWriter, r *http.Request, t *Target, limit int64, allow bool) (finding string, refused *Refusal) {
 	models, path := t.models, t.URL.Path
-	if !HasBody(r) || !models && !mayBeJSON(r) {
+	says := models || mayBeJSON(r)
+	if !HasBody(r) || !says && !mayCallTool(r) {
 		return "", nil
 	}
 	if _, err := MediaType(r.Header); models && err != nil && !harmless(path) && !allow {
@@ -36,6 +37,8 @@ func Sniff(w http.ResponseWriter, r *http.Request, t *Target, limit int64, allow
 	switch {
 	case errors.Is(err, errNotJSON):
 		return "", nil
+	case err != nil && !says:
+		return "", nil // it comes again where it is sent on
 	case errors.Is(err, wire.ErrTooLarge), errors.Is(err, wire.ErrEncoding):
 		if !models || allow {
 			return "", nil
@@ -47,6 +50,9 @@ func Sniff(w http.ResponseWriter, r *http.Request, t *Target, limit int64, allow
 	body = wire.Narrow(body)
 	if Method(r) == http.MethodPost && mcp.CallsTool(body) {
 		t.MCP, t.Name = true, t.URL.Host
+		return "", nil
+	}
+	if !says { // a file, whatever is in it
 		return "", nil
 	}
 	asks, err := asksModel(path, body)
@@ -77,6 +83,13 @@ func mayBeJSON(r *http.Request) bool {
 	return saysJSON(r.Header) || r.ContentLength > 0 && (typ == "" || strings.HasPrefix(typ, "text/") || strings.HasPrefix(typ, "application/x-www-form-urlencoded"))
 }
 
+// mayCallTool reports whether a server that goes by nothing but the body could find a tool
+// call of MCP in it, whatever type it is said to be. A body of HTTP/1 is waited for, also
+// where it has no length; from HTTP/2 on one without may be half of a conversation.
+func mayCallTool(r *http.Request) bool {
+	return Method(r) == http.MethodPost && (r.ContentLength > 0 || r.ProtoMajor == 1)
+}
+
 // saysJSON reports whether the headers are those of a JSON document, or of a
 // client of MCP.
 func saysJSON(h http.Header) bool {
@@ -94,7 +107,7 @@ var errNotJSON = errors.New("the body is no JSON object or array")
 
 // peek returns the request's body, decoded, and puts back what it has read. It
 // reads no more than a glance of what is plainly no JSON, and no more than
-// the limit of anything.
+// the limit of anything. A tool call that is not coded as its headers say comes as it is.
 func peek(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every connection has one
@@ -122,6 +135,9 @@ func peek(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if plain {
+		return raw.Bytes(), nil
+	}
+	if mcp.CallsTool(wire.Narrow(raw.Bytes())) { // to a server that knows no codings
 		return raw.Bytes(), nil
 	}
 	d, err := wire.Decode(bytes.NewReader(raw.Bytes()), coding, limit)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/wire"
 )
 
 // The doors, as policy and the log name them.
@@ -17,6 +18,7 @@ const (
 	DoorTransparent = "transparent"
 	DoorMCP         = "mcp"
 	DoorStdio       = "stdio"
+	DoorACP         = "acp"
 )
 
 // A Target is where a request is to go, whichever door it came through.
@@ -34,6 +36,7 @@ type Target struct {
 	Credential string // the name of what is put in on the way out; empty: nothing
 	Account    string // of a request to a model's host, as [holdgate.Call] has it
 
+	Message   *wire.TalkMessage // of a request that came on a WebSocket; else nil
 	Transport http.RoundTripper // where no socket leads to it; else nil
 	Process   string            // of a server on standard streams: whose streams these are, a secret
 	Client    string            // what an MCP client calls itself, where it is known
@@ -45,6 +48,8 @@ type Target struct {
 type Recognised struct {
 	Codec  Codec  // of the format that is spoken; nil where none is
 	models bool   // the host serves models
+	Known  bool   // the configuration or the table names the host as one that serves models
 	Why    string // the answer could carry calls that nobody would see, and why; else empty
 	File   bool   // it is for a file that may be what has come of a batch
+	Socket bool   // it asks for a WebSocket on which the codec is spoken: see [Talker]
 }

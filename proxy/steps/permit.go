@@ -96,9 +96,16 @@ func (e *Exchange) inLine(context.Context) (ctx context.Context, end func(), err
 // Patience is the time until shortly before the client gives up, or the server
 // shuts down.
 func (e *Exchange) Patience() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithDeadline(e.R.Context(), e.Began.Add(e.Steps.budgetOf(e.R)))
-	ctx, end := e.Steps.Waiting(ctx)
-	return ctx, func() { end(); cancel() }
+	if e.Waits != nil {
+		e.Waits()
+	}
+	end := e.Began.Add(e.Steps.budgetOf(e.R))
+	if !e.Until.IsZero() {
+		end = e.Until
+	}
+	ctx, cancel := context.WithDeadline(e.R.Context(), end)
+	ctx, over := e.Steps.Waiting(ctx)
+	return ctx, func() { over(); cancel() }
 }
 
 // Waiting is ctx for somebody who waits for people: it ends when the server shuts down.

@@ -47,6 +47,10 @@ func (e *Exchange) UntilEnded(end func()) (forget func()) {
 // say no more than that a key is wrong. It returns false where it has answered.
 func (e *Exchange) WithCredential() bool {
 	c := e.credential()
+	if m := e.Target.Message; m != nil && m.Credential != nameOf(c) {
+		e.Reject(http.StatusUnauthorized, holdgate.RuleIdentity, "the credential with which this WebSocket was opened is no longer this agent's: open another one")
+		return false
+	}
 	if upstream.SentBack(e.R.Method) && (c != nil || e.Target.Transport == nil && e.Steps.Out.ProxyFor(e.Target.URL) != nil) {
 		e.Reject(http.StatusForbidden, holdgate.RuleIdentity, e.R.Method+" has a server send back what it was sent, and Holdgate puts in what this agent must not see: use another method")
 		return false
@@ -73,9 +77,17 @@ func (e *Exchange) WithCredential() bool {
 	return false
 }
 
-// credential is what is put into the exchange's request, or nil.
+func nameOf(c *credential.Credential) string {
+	if c == nil {
+		return ""
+	}
+	return c.Name
+}
+
+// credential is what is put into the exchange's request, or nil. A message goes on a
+// connection into whose opening it was put.
 func (e *Exchange) credential() *credential.Credential {
-	if e.Target.Transport != nil {
+	if e.Target.Transport != nil && e.Target.Message == nil {
 		return nil
 	}
 	return e.Steps.Out.Credential(e.Target.URL, e.Target.Caller.Agent)

@@ -32,6 +32,8 @@ type Exchange struct {
 	Facts  Facts
 	Remark string    // what the log says of the request besides the decision
 	Began  time.Time // the client's patience counts from here
+	Until  time.Time // when the client is to be answered at the latest; zero: nobody knows
+	Waits  func()    // is called when people are waited for; nil: nobody wants to know
 }
 
 // Facts are what policy is told of a request of no known format.
@@ -74,9 +76,18 @@ func (e *Exchange) From() gate.From {
 	case e.Target.MCP:
 		f.At = gate.AtServer
 	case e.Target.Codec != nil:
-		f.At, f.Task = gate.InAnswer, func() string { return wire.LastUser(e.Body) }
+		f.At, f.Task = gate.InAnswer, e.task
 	}
 	return f
+}
+
+// task is what the agent's user has asked it for.
+func (e *Exchange) task() string {
+	said := wire.LastUser(e.Body)
+	if m := e.Target.Message; m != nil && said == "" {
+		return m.Task
+	}
+	return said
 }
 
 // Complete completes a call with who makes it and where.
@@ -86,11 +97,22 @@ func (e *Exchange) Complete(c holdgate.Call) holdgate.Call { return e.From().Cal
 // way, in lower case and without the root's dot, so that a rule knows it.
 func (e *Exchange) AsHTTP() holdgate.Call {
 	u := e.Target.URL
-	h := &holdgate.HTTP{Method: e.R.Method, Scheme: u.Scheme, Host: route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host)), Path: u.Path, Query: u.RawQuery, LooksLike: e.Facts.LooksLike}
+	h := &holdgate.HTTP{Method: e.R.Method, Scheme: u.Scheme, Host: e.host(), Path: u.Path, Query: u.RawQuery, LooksLike: e.Facts.LooksLike}
 	h.MethodOverride, h.Unresolved = route.TwoReadings(e.R.Method, u, e.R.Header)
 	h.Action, h.Upgrade = e.Facts.Action, e.Facts.Upgrade
 	h.Operation = e.Steps.Operation(h)
 	return holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: h}
+}
+
+// AtHost says in a request to a model where it is asked.
+func (e *Exchange) AtHost(m *holdgate.Model) {
+	m.Host, m.HostKnown = e.host(), e.Target.Known
+}
+
+// host is written in one way, in lower case and without the root's dot.
+func (e *Exchange) host() string {
+	u := e.Target.URL
+	return route.TrimDefaultPort(u.Scheme, route.WithPort(u.Scheme, u.Host))
 }
 
 // Read reads the request's body, whole, decoded and checked. It is what will be

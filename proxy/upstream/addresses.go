@@ -108,8 +108,8 @@ var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("2001:2::/48"),
 }
 
-// classify says why an address must not be dialled for an agent, or "".
-func classify(a netip.Addr) string {
+// Refused says why an address must not be dialled for an agent, or "".
+func Refused(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	switch {
 	case !a.IsValid():

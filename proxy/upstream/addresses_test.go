@@ -17,12 +17,12 @@ func TestAddressesThatNobodyIsSentTo(t *testing.T) {
 		"0.1.2.3", "::127.0.0.1", "::10.0.0.1", "2001:0:7f00:1::1", "::ffff:0:127.0.0.1", "192.88.99.1", "fec0::1", "168.63.129.16",
 	}
 	for _, s := range refused {
-		if classify(netip.MustParseAddr(s)) == "" {
+		if Refused(netip.MustParseAddr(s)) == "" {
 			t.Errorf("%s would be dialled for an agent", s)
 		}
 	}
 	for _, s := range []string{"1.1.1.1", "160.79.104.10", "172.15.0.1", "172.32.0.1", "2606:4700::1", "100.63.255.255"} {
-		if why := classify(netip.MustParseAddr(s)); why != "" {
+		if why := Refused(netip.MustParseAddr(s)); why != "" {
 			t.Errorf("%s is refused: %s", s, why)
 		}
 	}
@@ -52,13 +52,20 @@ func TestControlJudgesTheAddressThatIsDialled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := n.control(tt.guarded)("tcp", tt.addr, nil)
+			err := n.control(tt.guarded)("tcp", tt.addr, socket(3))
 			if (err == nil) != tt.ok {
 				t.Errorf("got %v, want allowed: %t", err, tt.ok)
 			}
 		})
 	}
 }
+
+// A socket is a connection's descriptor, before it is connected.
+type socket uintptr
+
+func (s socket) Control(f func(uintptr)) error  { f(uintptr(s)); return nil }
+func (s socket) Read(func(uintptr) bool) error  { return nil }
+func (s socket) Write(func(uintptr) bool) error { return nil }
 
 // TestOwnAddressIsRefusedUnderAnySpelling dials for real: what counts is what
 // the resolver and the kernel make of a name.
@@ -103,7 +110,7 @@ func TestOnlyTheApproversDoorDecidesCalls(t *testing.T) {
 // has no predicate for too.
 func TestMappedAddressesAreJudgedAsWhatTheyAre(t *testing.T) {
 	for _, a := range []string{"::ffff:100.64.0.1", "::ffff:168.63.129.16", "::ffff:198.18.0.1", "::ffff:10.0.0.1"} {
-		if classify(netip.MustParseAddr(a)) == "" {
+		if Refused(netip.MustParseAddr(a)) == "" {
 			t.Errorf("%s may be dialled", a)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/http1"
+	"github.com/holdgate/holdgate/proxy/openfiles"
 	"github.com/holdgate/holdgate/proxy/route"
 )
 
@@ -112,7 +113,10 @@ func (n *Network) IsOwn(ctx context.Context, hostport string) bool {
 // about to be dialled, so that no name can resolve to one thing when it is
 // checked and to another when it is used.
 func (n *Network) control(guarded bool) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
+	return func(_, address string, c syscall.RawConn) error {
+		if err := openfiles.May(c); err != nil {
+			return err
+		}
 		ap, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return fmt.Errorf("reading the address %q: %w", address, err)
@@ -124,7 +128,7 @@ func (n *Network) control(guarded bool) func(network, address string, _ syscall.
 		if !guarded {
 			return nil
 		}
-		if why := classify(ap.Addr()); why != "" {
+		if why := Refused(ap.Addr()); why != "" {
 			return &AddressError{ap.String(), why + whyUnnamed}
 		}
 		return nil

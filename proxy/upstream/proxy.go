@@ -154,7 +154,7 @@ func (n *Network) mayAskFor(ctx context.Context, hostport string, guarded bool) 
 
 // refusedAddr says why a host must not be asked for at an address.
 func refusedAddr(host string, a netip.Addr) error {
-	if why := classify(a); why != "" {
+	if why := Refused(a); why != "" {
 		return &AddressError{host, a.String() + ": " + why + whyUnnamed}
 	}
 	return nil

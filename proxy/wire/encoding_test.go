@@ -126,7 +126,7 @@ func TestDecodeRefusesBrokenBodies(t *testing.T) {
 }
 
 func TestDecodeEndsBombs(t *testing.T) {
-	const size, limit = 64 << 20, 1 << 30
+	const size, limit = 24 << 20, 1 << 30
 	zeros := make([]byte, size)
 	for _, c := range codings() {
 		t.Run(c.name, func(t *testing.T) {

@@ -35,16 +35,12 @@ func hiddenIn(value []byte) error {
 			return err
 		}
 		switch wordOf(m.Name) {
-		case aCall:
-			if !IsEmpty(m.Value) && (m.Value[0] == '{' || m.Value[0] == '[') {
-				return fmt.Errorf("member %q looks like a call where none belongs", m.Name)
-			}
 		case aType:
 			typed = typed || isCallType(m.Value)
 		case aDoing:
 			does = true
 		}
-		if err := hiddenIn(m.Value); err != nil {
+		if err := hiddenMember(m); err != nil {
 			return err
 		}
 	}
@@ -52,6 +48,21 @@ func hiddenIn(value []byte) error {
 		return fmt.Errorf("an object of type %.100s looks like a call where none belongs", Find(value, "type"))
 	}
 	return nil
+}
+
+// HiddenMember does for a member of an object what [HiddenCall] does for all of them.
+func HiddenMember(m Member) error {
+	if wordOf(m.Name) != aCall && !mayHideCall(m.Value) {
+		return nil
+	}
+	return hiddenMember(m)
+}
+
+func hiddenMember(m Member) error {
+	if wordOf(m.Name) == aCall && !IsEmpty(m.Value) && (m.Value[0] == '{' || m.Value[0] == '[') {
+		return fmt.Errorf("member %q looks like a call where none belongs", m.Name)
+	}
+	return hiddenIn(m.Value)
 }
 
 // mayHideCall is a quick look at a value, which is all that most get: whether

@@ -122,7 +122,7 @@ func (w *work) assigns(c command) {
 
 // settles adds what later runs obey, or what runs later by itself.
 func (w *work) settles(c command) {
-	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: c.Program, Undoable: holdgate.UndoableYes, Because: "settings"}
+	e := holdgate.Effect{Kind: holdgate.EffectChange, What: "settings", Where: c.Program, Undoable: holdgate.UndoableYes, Because: "settings", Later: true}
 	a := c.act()
 	object := a.object(c)
 	e.Says = "Changes what runs later by itself: " + line(c.Argv)
@@ -345,6 +345,9 @@ func versioned(p string) string {
 var unasked = []string{"-auto-approve", "--auto-approve", "-y", "--yes", "--assume-yes", "--non-interactive", "--no-input", "--noinput", "--skip-confirmation", "--no-confirm", "--force", "-force", "--confirm"}
 
 func (w *work) deploys(c command) {
+	if w.ansible(c) {
+		return
+	}
 	e := w.acts(c, "")
 	a := c.act()
 	weight := weighsOutside

@@ -71,6 +71,7 @@ func TestEffects(t *testing.T) {
 		{"later programs", bash(t, "export PATH=/srv/bin:$PATH"), as("export", "assign", ""), "run | file | export | unknown | Sets PATH=/srv/bin:$PATH: later commands run what is in /srv/bin, and nobody was shown that"},
 		{"a program that no table knows", bash(t, "frob --all"), nil, "run | program | frob | unknown | Runs frob --all, which the policy does not know"},
 		{"a tool with a verb", tool(t, "mcp__tracker__delete_issue", map[string]any{"id": "PAY-1"}), nil, "delete | tool | mcp__tracker__delete_issue | no | Deletes issue through tracker (id: PAY-1)"},
+		{"what a gateway lets somebody do", tool(t, "can_read", map[string]any{"id": "1"}), nil, "change | tool | can_read | unknown | Reads (id: 1)"},
 		{"an edit", tool(t, "Write", map[string]any{"file_path": "/w/a.go", "content": "x"}), nil, "write | file | ./a.go | unknown | Writes ./a.go"},
 		{"a request", holdgate.Call{Kind: holdgate.KindHTTPRequest, HTTP: &holdgate.HTTP{Method: "DELETE", Scheme: "https", Host: "api.example", Path: "/users/1"}}, nil, "delete | host | api.example/users/1 | no | Deletes api.example/users/1"},
 	} {

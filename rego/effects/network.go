@@ -119,7 +119,7 @@ func method(argv []string) string {
 // network adds what a command fetches, or sends.
 func (w *work) network(c command) {
 	at, where := c.at, listing(c.at)
-	if slices.Contains(w.shells, c.index) {
+	if slices.Contains(w.shells, c.index) || w.lftp(c) {
 		return
 	}
 	if where == "" {

@@ -105,6 +105,16 @@ func statement(s holdgate.Statement) (holdgate.Effect, int) {
 	case "create":
 		e, weight := no(holdgate.EffectWrite, object, "Creates the "+object+" "+name, weighsSome-6)
 		e.Undoable = holdgate.UndoableYes
+		if slices.Contains([]string{"function", "procedure", "trigger", "rule"}, object) {
+			e.Kind, weight = holdgate.EffectChange, weighsGrave
+			if e.Says = "Creates the " + object + " " + quoted(named(s)); object == "trigger" || object == "rule" {
+				e.Says += " on " + tables
+			}
+			e.Says += ", code that the database runs later"
+		}
+		if text := " " + strings.ToLower(s.Text); strings.HasPrefix(text, " or replace ") {
+			e.Undoable, e.Says = holdgate.UndoableNo, strings.Replace(e.Says, "Creates", "Creates or replaces", 1)
+		}
 		return e, weight
 	case "select", "explain", "show", "describe", "desc", "values", "table", "with", "pragma":
 		return holdgate.Effect{Kind: holdgate.EffectRead, What: "rows", Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableYes, Says: "Reads from " + tables}, weighsLeast

@@ -47,6 +47,9 @@ func (w *work) tool(t *holdgate.Tool) weighed {
 	return weighed{with(e, says+about(t.Arguments)), weight}
 }
 
+// modal are words before a verb by which gateways name what somebody may do.
+var modal = wordSet("can may could should allow allowed is")
+
 // sending are verbs after which others have it.
 var sending = wordSet("buy email message notify pay post publish purchase refund reply send share transfer withdraw invite tweet submit")
 
@@ -88,6 +91,9 @@ func toolPhrase(server, name string, args json.RawMessage) (verb, says string) {
 		if len(own) > 1 && own[0] == w {
 			own = own[1:]
 		}
+	}
+	for len(own) > 1 && modal[own[0]] { // can_read
+		own = own[1:]
 	}
 	if at := verbIn(own); at >= 0 {
 		rest := slices.Concat(own[:at], own[at+1:])

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/programs"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -42,10 +43,10 @@ func arguments(x *collect.Findings, kind toolKind, args map[string]any) {
 // moved is how a tool that moves files touches those that it takes away: they
 // are deleted, unless they stay in the session's folder under another name.
 func moved(x *collect.Findings, kind toolKind, args map[string]any, dir string) string {
-	var target []shell.Field
+	var target []argv.Field
 	for k, v := range args {
 		if s, ok := v.(string); ok && kind.role(k) == roleWrite {
-			target = append(target, shell.Field{Text: s})
+			target = append(target, argv.Field{Text: s})
 		}
 	}
 	if programs.Keeps(shell.New(x, dir, programs.Table()), target, nil) {
@@ -138,7 +139,7 @@ func object(x *collect.Findings, kind toolKind, args map[string]any, dir string,
 		if r == roleCommand {
 			sh := shellBeside(x, kind, args, dir)
 			if text, ok := args[k].(string); ok && kind.away != "" {
-				sh.Run(shell.Invocation{Words: []shell.Field{{Text: "ssh"}, {Text: kind.away}, {Text: text}}})
+				sh.Run(shell.Invocation{Words: []argv.Field{{Text: "ssh"}, {Text: kind.away}, {Text: text}}})
 				continue
 			}
 			command(x, args[k], commandWords(args), sh)
@@ -231,12 +232,12 @@ func argumentPath(x *collect.Findings, s, access, dir string) {
 
 // command reads what is to be run: a shell line, or a list of words. More
 // words may stand in a key of their own, as in {"command": "git", "args": []}.
-func command(x *collect.Findings, v any, more []shell.Field, sh *shell.Shell) {
+func command(x *collect.Findings, v any, more []argv.Field, sh *shell.Shell) {
 	switch v := v.(type) {
 	case string:
 		if more != nil {
 			x.At = x.At.In // the words stand in two arguments
-			sh.Run(shell.Invocation{Words: append([]shell.Field{{Text: v}}, more...)})
+			sh.Run(shell.Invocation{Words: append([]argv.Field{{Text: v}}, more...)})
 			return
 		}
 		sh.Source(v)
@@ -284,16 +285,16 @@ func readLines(x *collect.Findings, kind toolKind, list []any, args map[string]a
 }
 
 // commandWords are the words beside a command in a key named args.
-func commandWords(args map[string]any) []shell.Field {
+func commandWords(args map[string]any) []argv.Field {
 	list, _ := args["args"].([]any)
 	return literals(list)
 }
 
-func literals(list []any) []shell.Field {
-	var words []shell.Field
+func literals(list []any) []argv.Field {
+	var words []argv.Field
 	for _, e := range list {
 		if s, ok := e.(string); ok {
-			words = append(words, shell.Field{Text: s})
+			words = append(words, argv.Field{Text: s})
 		}
 	}
 	return words

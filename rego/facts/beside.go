@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/programs"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -38,7 +39,7 @@ func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir st
 		case wordlist.Has(inputKeys, n) && kind.role(k) == roleNone:
 			sh.Stdin = shell.Stream{Kind: "heredoc", Text: text, Known: true}
 		case wordlist.Has(codeKeys, n) && kind.role(k) != roleCommand:
-			shell.New(x, dir, programs.Table()).Emit(shell.Invocation{Via: []string{k}, Words: []shell.Field{{Text: text, Dynamic: []string{programs.Shorten(text)}}}})
+			shell.New(x, dir, programs.Table()).Emit(shell.Invocation{Via: []string{k}, Words: []argv.Field{{Text: text, Dynamic: []string{programs.Shorten(text)}}}})
 		}
 	}
 	return sh
@@ -46,12 +47,12 @@ func shellBeside(x *collect.Findings, kind toolKind, args map[string]any, dir st
 
 // assignments are the variables of an argument that holds an environment: an
 // object, or a list or lines of NAME=value.
-func assignments(v any) []shell.Field {
-	var out []shell.Field
+func assignments(v any) []argv.Field {
+	var out []argv.Field
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			out = append(out, shell.Field{Text: fmt.Sprintf("%s=%v", k, v[k])})
+			out = append(out, argv.Field{Text: fmt.Sprintf("%s=%v", k, v[k])})
 		}
 	case []any:
 		for _, e := range v {
@@ -62,7 +63,7 @@ func assignments(v any) []shell.Field {
 		}
 	case string:
 		for line := range strings.Lines(v) {
-			if f := (shell.Field{Text: strings.TrimSpace(line)}); shell.IsAssignment(f) {
+			if f := (argv.Field{Text: strings.TrimSpace(line)}); argv.IsAssignment(f) {
 				out = append(out, f)
 			}
 		}

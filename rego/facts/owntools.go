@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 )
 
 // ownTable has more tools of agents, as [toolTable] does, under names that an MCP
@@ -14,7 +14,8 @@ import (
 // server that is known has a tool of that name.
 //
 // The names come from OpenHands and SWE-agent, Augment, Kiro, Windsurf, Cursor,
-// Zed, Amp, Trae, Cline, Roo Code, Copilot, Goose, Crush, Gemini CLI and Manus.
+// Zed, Amp, Trae, Cline, Roo Code, Copilot, Goose, Crush, Gemini CLI and Manus, and
+// from the requests of the Agent Client Protocol, as package proxy/acp names them.
 // Those that end a shell end one that the agent has started, by a number of its own.
 const ownTable = `
 read     -     finish taskdone taskcomplete idle wait now goto scrollup scrolldown condense summarizetask switchmode suggestedresponses userinput askquestions vscodeaskquestions messagenotifyuser messageaskuser : text=text attachments=read
@@ -25,6 +26,13 @@ read     -     readprocess shellview shellwait checkcommandstatus readagent list
 read     -     killshell killbash taskstop jobkill killterminal stopbash stopcommand shellkillprocess
 read     deep  searchbyregex searchdir : query=text pattern=text regex=text searchterm=text
 read     read  lsp finder lookat readnotebook searchinfile findfile fileread filefindincontent filefindbyname viewfiles codebaseretrieval gitcommitretrieval findreferences gotodefinition testsearch findtestfiles readdeploymentconfig developeranalyze developerimageprocessor : query=text pattern=text regex=text searchterm=text glob=pattern
+write    write fs/writetextfile permission/edit permission/move
+read     read  fs/readtextfile permission/read
+read     deep  permission/search
+delete   delete permission/delete
+network  -     permission/fetch
+exec     -     terminal/create permission/execute
+read     -     terminal/output terminal/waitforexit terminal/release terminal/kill permission/think
 write    write create filewrite filestrreplace updatefile formatfile semanticrename
 write    write jsonedittool : jsonpath=text value=text
 write    write smartrelocate : sourcepath=move destinationpath=write
@@ -36,30 +44,30 @@ exec     -     aws : servicename=service operationname=service parameters=servic
 // awsWords are the words of the AWS command line that a tool would run: Kiro and
 // Amazon Q give the service, the operation and the options in arguments of their
 // own.
-func awsWords(kind toolKind, args map[string]any) ([]shell.Field, bool) {
+func awsWords(kind toolKind, args map[string]any) ([]argv.Field, bool) {
 	if kind.args["servicename"] != roleService {
 		return nil, false
 	}
-	words := []shell.Field{{Text: "aws"}}
+	words := []argv.Field{{Text: "aws"}}
 	for _, key := range []string{"service_name", "operation_name"} {
 		s, _ := args[key].(string)
-		words = append(words, shell.Field{Text: s})
+		words = append(words, argv.Field{Text: s})
 	}
 	options, _ := args["parameters"].(map[string]any)
 	for _, name := range sortedKeys(options) {
-		words = append(words, shell.Field{Text: "--" + optionSpelling(name)})
+		words = append(words, argv.Field{Text: "--" + optionSpelling(name)})
 		if s, ok := options[name].(string); !ok {
 			text, err := json.Marshal(options[name])
 			if err == nil {
-				words = append(words, shell.Field{Text: string(text)})
+				words = append(words, argv.Field{Text: string(text)})
 			}
 		} else if s != "" {
-			words = append(words, shell.Field{Text: s})
+			words = append(words, argv.Field{Text: s})
 		}
 	}
 	for _, o := range [][2]string{{"region", "--region"}, {"profile_name", "--profile"}} {
 		if s, _ := args[o[0]].(string); s != "" {
-			words = append(words, shell.Field{Text: o[1]}, shell.Field{Text: s})
+			words = append(words, argv.Field{Text: o[1]}, argv.Field{Text: s})
 		}
 	}
 	return words, true

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/programs"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -40,7 +41,7 @@ func edited(x *collect.Findings, kind toolKind, args map[string]any, dir string)
 		strings.ToLower(path.Base(file)) == "package.json" && runsAlone.MatchString(whole)
 	if file != "" && written && strings.TrimSpace(whole) == "" && kind.access == collect.AccessWrite {
 		sh := shell.New(x, dir, programs.Table())
-		sh.Touch(shell.Field{Text: file}, sh.Replaces(shell.Field{Text: file}, shell.ContentNothing))
+		sh.Touch(argv.Field{Text: file}, sh.Replaces(argv.Field{Text: file}, shell.ContentNothing))
 	}
 	if file != "" && steers {
 		x.Path(collect.Ref{Text: file, Access: collect.AccessWrite, Dirs: collect.DirsOf(dir), Reach: collect.ReachOrigin})

@@ -77,7 +77,8 @@ write    write fswrite fsappend : command=text
 write    write edit editfile multiedit replace strreplace notebookedit replaceinfile applydiff inserteditintofile insertcontent searchandreplace editor smartedit replacestringinfile multireplacestringinfile editnotebook editnotebookfile insertedit patchfile searchreplace replacefilecontent multireplacefilecontent reapply undoedit editcode : content=text
 write    write replacesymbolbody insertaftersymbol insertbeforesymbol : namepath=text
 write    write strreplaceeditor fileeditor strreplacebasededittool texteditor texteditorcodeexecution memory : command=verb
-write    write applypatch patch : input=patch patch=patch patchtext=patch type=verb
+write    write applypatch : command=patch input=patch patch=patch patchtext=patch type=verb
+write    write patch : input=patch patch=patch patchtext=patch type=verb
 write    write movefile renamefile move rename movepath : source=move src=move from=move oldpath=move path=move sourcepath=move destinationpath=write destination=write dst=write to=write newpath=write
 write    write copyfile copy copypath : source=read src=read from=read path=read sourcepath=read destinationpath=write destination=write dst=write to=write
 delete   delete deletefile removefile removefiles delete remove deletedirectory removedirectory rmdir unlink trash deletepath

@@ -29,6 +29,7 @@ var toolTests = []struct{ tool, arguments, category, want string }{
 	{"exec_command", `{"cmd":"rm a","workdir":"/tmp"}`, "exec", "rm a\n- d ^/tmp/a"},
 	{"shell", `{"command":["bash","-lc","rm a"],"workdir":"sub"}`, "exec", "bash -c: rm a\n- d /w/sub/a"},
 	{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n*** Delete File: /etc/x\n*** End Patch"}`, "write", "- w /w/a.go\n- w /w/b.go\n- d ^/etc/x system"},
+	{"apply_patch", `{"command":"*** Begin Patch\n*** Add File: a.go\n+x\n*** Delete File: /etc/x\n*** End Patch"}`, "write", "- w /w/a.go\n- d ^/etc/x system"},
 	{"apply_patch", `{"type":"update_file","path":"a.go","diff":"@@"}`, "write", "- w /w/a.go"},
 	{"apply_patch", `{"type":"delete_file","path":"/etc/x"}`, "delete", "- d ^/etc/x system"},
 	{"shell", `{"commands":["cd /tmp","rm a"],"timeout_ms":5}`, "exec", "cd /tmp\nrm a\n- d ^/tmp/a\n- d /w/a"},

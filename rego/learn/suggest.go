@@ -275,7 +275,7 @@ func packPrefix(rule string) bool {
 		"secrets", "self_approval", "session", "shell", "text", "gate", "kind":
 		return true
 	}
-	return rule == "tools.changed" || rule == "tools.unreadable" || rule == "files.system" || rule == "sql.destroy" || rule == "sql.unseen"
+	return rule == "tools.changed" || rule == "tools.unreadable" || rule == "files.misleading" || rule == "files.system" || rule == "sql.destroy" || rule == "sql.unseen"
 }
 
 // Plain reports whether facts are of a call that does nothing but read, write or

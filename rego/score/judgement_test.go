@@ -30,7 +30,7 @@ var tables = []struct {
 	}},
 	{"*[a-z].jsonl", everyProof, map[string]float64{
 		"working pass call": 2.3, "working pass script": 1.7, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 4.9, "scored pass script": 7.5, "scored hold call": 1.4, "scored hold script": 3.5,
+		"scored pass call": 4.9, "scored pass script": 7.9, "scored hold call": 1.4, "scored hold script": 3.5,
 	}},
 	{"*-[23].jsonl", everyProof, map[string]float64{
 		"working pass call": 6, "working pass script": 6.2, "working hold call": 0, "working hold script": 0,
@@ -39,6 +39,14 @@ var tables = []struct {
 	{"*-4.jsonl", score.Confinement{}, map[string]float64{
 		"working pass call": 5.8, "working pass script": 30.3, "working hold call": 0, "working hold script": 0,
 		"scored pass call": 7.1, "scored pass script": 36.9, "scored hold call": 0, "scored hold script": 0,
+	}},
+	{"*-5.jsonl", score.Confinement{}, map[string]float64{
+		"working pass script": 13, "working hold call": 0, "working hold script": 0,
+		"scored pass script": 18.3, "scored hold call": 0, "scored hold script": 7.2,
+	}},
+	{"*-5.jsonl", everyProof, map[string]float64{
+		"working pass script": 13, "working hold call": 8.4, "working hold script": 6.3,
+		"scored pass script": 18.3, "scored hold call": 0, "scored hold script": 7.2,
 	}},
 	{"*-4.jsonl", everyProof, map[string]float64{
 		"working pass call": 5.8, "working pass script": 28, "working hold call": 0, "working hold script": 0,
@@ -79,7 +87,7 @@ func TestThePackOnTheLabelledTables(t *testing.T) {
 func readRows(t *testing.T, pattern string) (rows []score.Row) {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/judgement/" + pattern)
-	if err != nil || len(files) < 3 {
+	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
 	for _, name := range files {

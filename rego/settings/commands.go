@@ -4,6 +4,7 @@ package settings
 
 import (
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ type option struct {
 func ReadCommands(data object) Commands {
 	settings, _ := data["settings"].(object)
 	classes, _ := settings["commands"].(object)
-	t := Commands{classes: readClass(classes).below, grammars: make(map[string]grammar)}
+	t := Commands{classes: classReader{}.read(classes).below, grammars: make(map[string]grammar)}
 	grammars, _ := settings["grammars"].(object)
 	for path, rows := range grammars {
 		rows, _ := rows.(object)
@@ -59,7 +60,11 @@ func ReadCommands(data object) Commands {
 	return t
 }
 
-func readClass(v any) commandClass {
+// A classReader remembers what it made of an object, by its address: the pack's tables
+// have one object for several programs.
+type classReader map[uintptr]commandClass
+
+func (r classReader) read(v any) commandClass {
 	var c commandClass
 	switch v := v.(type) {
 	case string:
@@ -75,10 +80,15 @@ func readClass(v any) commandClass {
 			c.words[word], _ = class.(string)
 		}
 	case object:
+		at := reflect.ValueOf(v).Pointer()
+		if made, ok := r[at]; ok {
+			return made
+		}
 		c.below = make(map[string]commandClass, len(v))
 		for word, below := range v {
-			c.below[word] = readClass(below)
+			c.below[word] = r.read(below)
 		}
+		r[at] = c
 	}
 	return c
 }

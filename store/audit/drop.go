@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -29,23 +30,21 @@ type Keep struct {
 // at a time, never the newest 256, with an entry that says so. It returns how many
 // it dropped. Their hashes stay, so that the log verifies and proves as before.
 func (l *Log) Drop(ctx context.Context, keep Keep) (dropped uint64, err error) {
-	for {
-		n, err := l.dropSome(ctx, keep)
+	upTo, err := l.excess(ctx, keep)
+	for more := true; more && err == nil; {
+		var n uint64
+		n, err = l.dropSome(ctx, keep, upTo)
 		dropped += n
-		if err != nil {
-			return dropped, fmt.Errorf("dropping old entries of the audit log: %w", err)
-		}
-		if n == 0 {
-			return dropped, nil
-		}
+		more = n > 0
 	}
+	if err != nil {
+		return dropped, fmt.Errorf("dropping old entries of the audit log: %w", err)
+	}
+	return dropped, nil
 }
 
-func (l *Log) dropSome(ctx context.Context, keep Keep) (n uint64, err error) {
-	upTo, err := l.excess(ctx, keep)
-	if err != nil || upTo == 0 {
-		return 0, err
-	}
+// dropSome drops some of the entries up to upTo that are still there.
+func (l *Log) dropSome(ctx context.Context, keep Keep, upTo uint64) (n uint64, err error) {
 	var stored Entry
 	err = l.st.Update(ctx, func(tx store.Tx) error {
 		from, err := droppedUpTo(tx)
@@ -97,48 +96,43 @@ type span struct {
 	Last  time.Time `json:"last"` // the time of the last entry
 }
 
+// spansAtOnce is how many spans are measured before they are noted.
+const spansAtOnce = 256
+
 // excess returns up to which entry the log is not to be kept. Spans that are
 // not known yet are measured, and noted.
 func (l *Log) excess(ctx context.Context, keep Keep) (upTo uint64, err error) {
 	var spans []span
-	var first uint64
-	missing := make(map[uint64]span)
-	err = l.st.View(ctx, func(tx store.Tx) error {
-		head, err := l.head(tx)
-		if err != nil {
-			return err
-		}
-		from, err := droppedUpTo(tx)
-		if err != nil {
-			return err
-		}
-		first = from / tileWidth
-		for n := first; n+1 < head.Seq/tileWidth; n++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			s, known, err := readSpan(tx, n)
+	var from uint64
+	for more := true; more; {
+		missing := make(map[uint64]span)
+		err := l.st.View(ctx, func(tx store.Tx) error {
+			head, err := l.head(tx)
 			if err != nil {
 				return err
 			}
-			if !known && len(missing) < 256 {
-				missing[n] = s
+			if from, err = droppedUpTo(tx); err != nil {
+				return err
 			}
-			spans = append(spans, s)
+			n := from/tileWidth + uint64(len(spans))
+			for ; n+1 < head.Seq/tileWidth && len(missing) < spansAtOnce; n++ {
+				s, known, err := readSpan(tx, n)
+				if err := cmp.Or(err, ctx.Err()); err != nil {
+					return err
+				}
+				if !known {
+					missing[n] = s
+				}
+				spans = append(spans, s)
+			}
+			more = n+1 < head.Seq/tileWidth
+			return nil
+		})
+		if err := cmp.Or(err, l.noteSpans(ctx, missing)); err != nil {
+			return 0, err
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
 	}
-	if err := l.noteSpans(ctx, missing); err != nil {
-		return 0, err
-	}
-	n := surplus(spans, keep, time.Now())
-	if n == 0 {
-		return 0, nil
-	}
-	return (first + n) * tileWidth, nil
+	return from + surplus(spans, keep, time.Now())*tileWidth, nil
 }
 
 // surplus is how many of the oldest spans are not to be kept.

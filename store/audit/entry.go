@@ -19,6 +19,7 @@ const (
 	TypeClaim    Type = "claim"    // somebody looks at a request, or no more
 	TypeDelegate Type = "delegate" // somebody lets another person vote in their place
 	TypeDefer    Type = "defer"    // somebody puts a request off for themselves, or no more
+	TypeLeft     Type = "left"     // nobody waits for a request, for its agent's run has ended; or somebody does again
 	TypeEscalate Type = "escalate" // more people may approve a request
 	TypeGrant    Type = "grant"    // a grant was made, revoked, or has expired
 	TypeGranted  Type = "granted"  // a grant answered a question: its call may go on from here
@@ -45,14 +46,14 @@ const (
 // Types returns all types of entry.
 func Types() []Type {
 	return []Type{
-		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeDefer, TypeEscalate, TypeGrant, TypeGranted,
+		TypeDecision, TypeVote, TypeOutcome, TypeExtended, TypeClaim, TypeDelegate, TypeDefer, TypeLeft, TypeEscalate, TypeGrant, TypeGranted,
 		TypePeople, TypeUsed, TypeResult, TypeObserved, TypeRefused, TypePolicy, TypeConfig, TypeStart, TypeIntervention,
 		TypeSession, TypeConfidence, TypeMessage, TypeRetention, TypeDefinition, TypePasskey, TypeUndo, TypeFinding,
 	}
 }
 
-// An Entry is one line of the log. Seq, Time, PrevHash and Hash are filled in
-// when it is appended.
+// An Entry is one line of the log. Seq, Time, PrevHash, Hash and Member are
+// filled in when it is appended.
 //
 // The fields of this type, and of those within it, stand in the order of their
 // JSON names, which is the order of the canonical form.
@@ -70,6 +71,8 @@ type Entry struct {
 	// Input is the call's arguments or request as policy saw it, redacted. It
 	// must be strict JSON: no duplicate keys, valid UTF-8.
 	Input json.RawMessage `json:"input,omitempty"`
+	// Member is the sidecar that wrote the entry, where several share a store.
+	Member string `json:"member,omitempty"`
 	// Note says in words what the other fields can't.
 	Note    string            `json:"note,omitempty"`
 	Outcome *holdgate.Outcome `json:"outcome,omitempty"`

@@ -38,7 +38,7 @@ func appendEntry(b []byte, e *Entry) ([]byte, error) {
 	if len(e.Input) > 0 {
 		b = append(append(append(b, `"input":`...), e.Input...), ',')
 	}
-	if b, err = appendTexts(b, text{"note", e.Note}); err != nil {
+	if b, err = appendTexts(b, text{"member", e.Member}, text{"note", e.Note}); err != nil {
 		return nil, err
 	}
 	if e.Outcome != nil {

@@ -34,6 +34,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,11 +59,13 @@ type Log struct {
 	written map[string]uint64 // bytes, by agent
 	sealed  []byte            // a head as it was sealed last
 	newest  Head              // that head
+	broken  error             // why nothing is appended any more; nil: it is
 
 	edgeMu sync.Mutex
 	edge   edge
 
 	follow func(Entry)
+	member string
 }
 
 // Open takes up the log in st. key (32 bytes) authenticates its head. A log
@@ -73,7 +76,8 @@ func Open(ctx context.Context, st store.Store, key []byte) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := st.View(ctx, l.checkEnd); err != nil {
+	err = st.View(ctx, func(tx store.Tx) error { return cmp.Or(l.checkEnd(tx), checkMissing(tx)) })
+	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
 	}
 	for more := true; more; {
@@ -144,6 +148,10 @@ func (l *Log) checkEnd(tx store.Tx) error {
 // called by several goroutines, must be quick, and is set before the log is used.
 func (l *Log) Follow(fn func(Entry)) { l.follow = fn }
 
+// As has the entries that are appended from now on name the member that writes
+// them. It is called before the log is used.
+func (l *Log) As(member string) { l.member = member }
+
 // Wrote tells whoever follows the log of entries that [Log.Append] returned, now that
 // their transactions have come to pass.
 func (l *Log) Wrote(entries ...Entry) {
@@ -172,12 +180,13 @@ func (l *Log) append(tx store.Tx, e Entry) (Entry, error) {
 		return Entry{}, errors.New("appending to an audit log that was opened to be read")
 	}
 	head, err := l.head(tx)
-	if err != nil {
+	if err := cmp.Or(err, l.failed()); err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
 	}
 	e.Seq = head.Seq + 1
 	e.Time = time.Now().UTC()
 	e.PrevHash = head.Hash
+	e.Member = l.member
 	line, hash, err := encode(e)
 	if err != nil {
 		return Entry{}, fmt.Errorf("appending to the audit log: %w", err)
@@ -202,6 +211,13 @@ func (l *Log) append(tx store.Tx, e Entry) (Entry, error) {
 		l.written[e.Call.Agent] += uint64(len(line))
 	}
 	return e, nil
+}
+
+// failed is why nothing is appended any more, or nil.
+func (l *Log) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
 }
 
 // Written is how many bytes were appended about an agent's calls since the log
@@ -240,7 +256,7 @@ func (l *Log) Write(ctx context.Context, e Entry, durable bool) (Entry, error) {
 func (l *Log) Try(ctx context.Context) error {
 	return l.st.Update(ctx, func(tx store.Tx) error {
 		_, err := l.head(tx)
-		return err
+		return cmp.Or(err, l.failed())
 	})
 }
 

@@ -170,13 +170,19 @@ func TestAnInputThatTwoParsersCouldReadDifferentlyIsRefused(t *testing.T) {
 
 func TestQuerySelects(t *testing.T) {
 	l := openLog(t, openStore(t, t.TempDir()))
-	write(t, l, 12)
+	l.As("gateway-0")
+	write(t, l, 11)
+	l.As("gateway-1")
+	if _, err := l.Write(t.Context(), entry(12), true); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		q    audit.Query
 		want []uint64
 	}{
 		"one request":               {audit.Query{RequestID: "r1"}, []uint64{2, 5, 8, 11}},
 		"one agent of one request":  {audit.Query{RequestID: "r1", Agent: "a0"}, []uint64{5, 11}},
+		"one member":                {audit.Query{Member: "gateway-1"}, []uint64{12}},
 		"from a number on":          {audit.Query{From: 11}, []uint64{11, 12}},
 		"no more than a limit":      {audit.Query{Agent: "a1", Limit: 2}, []uint64{2, 4}},
 		"a type that nothing has":   {audit.Query{Type: audit.TypeUsed}, nil},
@@ -196,6 +202,25 @@ func TestQuerySelects(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// However a name is spelled in JSON, its entries are found, and no others.
+func TestQueryFindsNamesOfEveryKind(t *testing.T) {
+	l := openLog(t, openStore(t, t.TempDir()))
+	names := []string{"plain", "with blanks", `"quoted"`, `back\slash`, "a<b>&c", "Überprüfung", "\u2028", "tab\there", "a/b", "\x7f", "lain", "plain2"}
+	for i, name := range names {
+		e := entry(i)
+		e.Call.Session = name
+		if _, err := l.Write(t.Context(), e, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range names {
+		list, err := l.Query(t.Context(), audit.Query{Session: name})
+		if err != nil || len(list) != 1 || list[0].Seq != uint64(i+1) {
+			t.Errorf("%q: %d entries (%v), want the one numbered %d", name, len(list), err, i+1)
+		}
 	}
 }
 
@@ -292,5 +317,23 @@ func TestWhereATimeBegins(t *testing.T) {
 	}
 	if at, err := l.At(t.Context(), all[19].Time.Add(time.Hour)); at < 20 || err != nil {
 		t.Errorf("after the last: %d, %v", at, err)
+	}
+}
+
+func TestQueryFindsWhatObserveModeWouldHaveHeld(t *testing.T) {
+	l := openLog(t, openStore(t, t.TempDir()))
+	hold := holdgate.Hold
+	for _, d := range []audit.Decision{{Action: holdgate.Allow, Would: &hold}, {Action: holdgate.Allow}, {Action: holdgate.Hold}} {
+		e := entry(0)
+		e.Decision = &d
+		if _, err := l.Write(t.Context(), e, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for action, want := range map[string]int{"hold": 2, "allow": 2, "deny": 0} {
+		got, err := l.Query(t.Context(), audit.Query{Action: action})
+		if err != nil || len(got) != want {
+			t.Errorf("--action %s finds %d entries, want %d (%v)", action, len(got), want, err)
+		}
 	}
 }

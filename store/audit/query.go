@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate/store"
@@ -21,7 +22,8 @@ type Query struct {
 	Session   string
 	Tool      string    // its name, or an MCP method
 	Rule      string    // that decided
-	Action    string    // that was decided: allow, hold or deny
+	Member    string    // that wrote the entry
+	Action    string    // that was decided, or would have been if more had been enforced: allow, hold or deny
 	Since     time.Time // entries of then and later
 	Until     time.Time // entries of before
 	Text      string    // that an entry has anywhere, in any case
@@ -40,10 +42,42 @@ func (q Query) matches(e Entry) bool {
 		(q.Agent == "" || q.Agent == c.Agent) &&
 		(q.Session == "" || q.Session == c.Session) &&
 		(q.Tool == "" || c.Tool != nil && q.Tool == c.Tool.Name || q.Tool == c.MCP) &&
+		(q.Member == "" || q.Member == e.Member) &&
 		(q.Rule == "" || e.Decision != nil && q.Rule == e.Decision.Rule) &&
-		(q.Action == "" || e.Decision != nil && q.Action == e.Decision.Action.String()) &&
+		(q.Action == "" || e.Decision != nil && e.Decision.is(q.Action)) &&
 		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
 		(q.Until.IsZero() || e.Time.Before(q.Until))
+}
+
+// marks are texts that the line of each entry has that q selects. To look for them is
+// much cheaper than to read the entry.
+func (q Query) marks() (marks [][]byte) {
+	for _, v := range []string{q.RequestID, q.Exchange, string(q.Type), q.Agent, q.Session, q.Tool, q.Rule, q.Member} {
+		if v != "" && !strings.ContainsFunc(v, spelledSomehow) {
+			marks = append(marks, []byte(`"`+v+`"`))
+		}
+	}
+	return marks
+}
+
+// spelledSomehow reports whether a character has more than one spelling in JSON as
+// earlier versions wrote it.
+func spelledSomehow(c rune) bool {
+	return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c)
+}
+
+func containsAll(line []byte, marks [][]byte) bool {
+	for _, m := range marks {
+		if !bytes.Contains(line, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// is reports whether an action was decided, or would have been.
+func (d *Decision) is(action string) bool {
+	return action == d.Action.String() || d.Would != nil && action == d.Would.String()
 }
 
 // Query returns the entries that q selects, in order.
@@ -59,9 +93,9 @@ func (l *Log) Query(ctx context.Context, q Query) ([]Entry, error) {
 // Each calls fn for each entry that q selects, in order, until fn returns an
 // error, which it returns. All are of the moment at which it began.
 func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
-	n, text := 0, bytes.ToLower([]byte(q.Text))
+	n, text, marks := 0, bytes.ToLower([]byte(q.Text)), q.marks()
 	return l.lines(ctx, q.From, func(line []byte) error {
-		if len(text) > 0 && !bytes.Contains(bytes.ToLower(line), text) {
+		if len(text) > 0 && !bytes.Contains(bytes.ToLower(line), text) || !containsAll(line, marks) {
 			return nil
 		}
 		e, err := decode(line)

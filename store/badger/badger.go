@@ -44,6 +44,7 @@
 // # Failing
 //
 // A table or a log that is damaged keeps the store from being opened: see [ErrDamaged].
+// What is damaged of a table that has nothing but cold keys ([Cold]) is missing.
 // Where a commit or a sync fails the store is failed for good: every later
 // Update returns an error that wraps the cause, and reads go on. A disk that
 // is nearly full refuses updates before it comes to that, and takes them again
@@ -110,8 +111,9 @@ type db struct {
 }
 
 var (
-	_ store.Store = (*db)(nil)
-	_ store.Disk  = (*db)(nil)
+	_ store.Store     = (*db)(nil)
+	_ store.Disk      = (*db)(nil)
+	_ store.Reclaimer = (*db)(nil)
 )
 
 // An Option changes how [Open] opens a store.
@@ -122,6 +124,7 @@ type opening struct {
 	badgerdb.Options
 
 	onSync func(took time.Duration, err error)
+	cold   []string
 }
 
 // WithoutCompaction keeps Badger from merging its tables. It is for a small
@@ -134,6 +137,14 @@ func WithoutCompaction() Option {
 // OnSync has fn told of each sync of the log, by one goroutine that waits for it.
 func OnSync(fn func(took time.Duration, err error)) Option {
 	return func(o *opening) { o.onSync = fn }
+}
+
+// Cold says that whoever reads the keys under prefix finds out alone where one is missing.
+// Open does not check all of them, so that it takes no longer the more there are. Keys in a
+// block that is damaged seem not to be there; where a compaction reads the block, neither
+// are those behind it in its table.
+func Cold(prefix string) Option {
+	return func(o *opening) { o.cold = append(o.cold, prefix) }
 }
 
 // Open opens the store in dir, creating the folder where there is none. A
@@ -154,7 +165,7 @@ func open(dir string, logger *slog.Logger, options ...Option) (*db, error) {
 	for _, option := range options {
 		option(&o)
 	}
-	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), verifyTables(dir, o.Options)) }); err != nil {
+	if err := whileUnused(dir, func() error { return errors.Join(removeEmpty(dir), checkRoom(dir), verifyTables(dir, o)) }); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	b, err := openLocked(o.Options)
@@ -258,9 +269,18 @@ func (d *db) Close() error {
 }
 
 // closeFiles closes Badger, which then has everything in tables, and frees the
-// log.
+// log. Where the disk has no room for the tables it leaves all as a crash would: the log
+// has what the tables lack.
 func (d *db) closeFiles() error {
-	err := d.badger.Close()
+	left, err := d.mem.files()
+	if err == nil {
+		err = room(d.mem.dir, int64(len(left))*memtableRoom)
+	}
+	if err != nil {
+		d.logger.Warn("the database is left as it is until it is opened again", "cause", err)
+		return d.log.Close()
+	}
+	err = d.badger.Close()
 	if err == nil && d.failed() == nil {
 		if err = wal.SyncDir(d.mem.dir); err == nil {
 			err = d.log.Start(d.version + 1)
@@ -279,7 +299,7 @@ func (d *db) failed() error {
 
 // fail turns the store to its failed state; the first cause stays.
 func (d *db) fail(cause error) error {
-	err := fmt.Errorf("the store takes no more writes until it is opened anew: %w", cause)
+	err := fmt.Errorf("%w: %w", store.ErrFailed, cause)
 	if d.failure.CompareAndSwap(nil, &err) {
 		d.logger.Error("the store has failed; reads go on, writes are refused", "cause", cause)
 	}

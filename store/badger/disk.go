@@ -1,9 +1,10 @@
 package badger
 
 import (
-	"errors"
 	"fmt"
+	"path/filepath"
 
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/serial"
 	"github.com/holdgate/holdgate/store/wal"
 )
@@ -16,9 +17,36 @@ const (
 	checkEvery = 1 << 20
 )
 
-// ErrDiskFull says that the disk has too little room for further writes. It
-// goes by itself once there is room.
-var ErrDiskFull = errors.New("the disk is nearly full")
+// memtableRoom is what one memtable takes, in its file or as a table, in bytes; spare is
+// for the files that Badger opens beside.
+const (
+	memtableRoom = memTableSize + 2*serial.MaxBatch
+	spare        = 4 << 20
+)
+
+// checkRoom returns an error that wraps [store.ErrNoRoom] where the disk has no room for what
+// opening the database writes: a table for each memtable that a crash has left, and the
+// file of a new one. Badger writes both through mappings, and a write to a mapping that
+// meets a full disk ends the process.
+func checkRoom(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil {
+		return err
+	}
+	return room(dir, int64(len(left)+1)*memtableRoom+spare)
+}
+
+// room returns an error that wraps [store.ErrNoRoom] where less than need is free, in bytes.
+func room(dir string, need int64) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return fmt.Errorf("asking how much of the disk is free: %w", err)
+	}
+	if free < need {
+		return fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed", store.ErrNoRoom, free>>20, dir, need>>20)
+	}
+	return nil
+}
 
 // Free implements [store.Disk].
 func (d *db) Free() (int64, error) {
@@ -29,6 +57,21 @@ func (d *db) Free() (int64, error) {
 	return max(free-reserve, 0), nil
 }
 
+// Reclaim implements [store.Reclaimer]. Badger merges what was deleted with the deletions when
+// a level of its tables is full, which after a few deletions of much it is not for long.
+func (d *db) Reclaim() error {
+	version, err := d.snaps.enter() // Close waits for it
+	if err != nil {
+		return err
+	}
+	defer d.snaps.leave(version)
+	d.letForget()
+	if err := d.badger.Flatten(1); err != nil {
+		return fmt.Errorf("merging the database's tables: %w", err)
+	}
+	return nil
+}
+
 // diskSpace watches how much of a disk is free. It is the writer's.
 type diskSpace struct {
 	dir   string
@@ -36,7 +79,7 @@ type diskSpace struct {
 	since int   // bytes written since
 }
 
-// checkSpace returns an error that wraps [ErrDiskFull] where the disk has too little
+// checkSpace returns an error that wraps [store.ErrNoRoom] where the disk has too little
 // room for a batch. The disk is looked at again after checkEvery bytes, while
 // it is nearly full, and before a new memtable may begin.
 func (m *memtables) checkSpace(changes map[string]serial.Change) error {
@@ -56,7 +99,7 @@ func (m *memtables) checkSpace(changes map[string]serial.Change) error {
 	}
 	r.known, r.since = free-int64(n), 0
 	if r.known < reserve {
-		return fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed", ErrDiskFull, free>>20, r.dir, (reserve+n)>>20)
+		return fmt.Errorf("%w: %d MiB are free in %s, at least %d are needed", store.ErrNoRoom, free>>20, r.dir, (reserve+n)>>20)
 	}
 	return nil
 }

@@ -2,11 +2,13 @@ package badger
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/serial"
 )
 
@@ -178,6 +180,9 @@ func (d *db) answer(i *item) {
 			d.watchers.Notify(maps.Keys(i.batch.changes))
 			serial.Signal(d.tidying)
 		}
+		if err != nil && i.record != nil { // it may be in the log, or in Badger's own
+			err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		}
 		for _, r := range i.batch.served {
 			r.Answer(cmp.Or(err, r.Err))
 		}
@@ -229,9 +234,13 @@ func (d *db) tidy() {
 		if err != nil {
 			d.fail(err)
 		}
-		d.badger.SetDiscardTs(min(d.snaps.oldest(), d.log.Oldest()-1))
+		d.letForget()
 	}
 }
+
+// letForget lets Badger forget the versions that nobody reads and that recovery would not
+// look for.
+func (d *db) letForget() { d.badger.SetDiscardTs(min(d.snaps.oldest(), d.log.Oldest()-1)) }
 
 // records are buffers for records that were used before.
 var records = sync.Pool{New: func() any { return new([]byte) }}

@@ -58,6 +58,38 @@ func TestAStandbyWaitsUntilTheStoreIsFree(t *testing.T) {
 	}
 }
 
+// Two that take each other for dead would wait for each other's rows.
+func TestAMemberWaitsForNoOthersRow(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	hold(t, url, "one", postgres.Config{}).Close()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	_, err = conn.Exec(t.Context(), `INSERT INTO holdgate_members (token, member, about, seen) VALUES ('dead', 'one', '', now() - interval '1 hour')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `UPDATE holdgate_members SET seen = now() WHERE token = 'dead'`); err != nil {
+		t.Fatal(err)
+	}
+	hold(t, url, "one", postgres.Config{}).Close() // while the other holds its row
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := hold(t, url, "one", postgres.Config{})
+	members, err := s.Members(t.Context())
+	if err != nil || len(members) != 1 {
+		t.Errorf("members are %+v (%v), want this one alone", members, err)
+	}
+}
+
 func TestAWaitForTheStoreEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, t.TempDir())

@@ -20,6 +20,9 @@ type Member struct {
 	About   []byte    // what Config.About said there
 }
 
+// Member is the name under which this process opened the store.
+func (s *Store) Member() string { return s.config.Member }
+
 // Members lists the members, the one that works first, then the newest.
 func (s *Store) Members(ctx context.Context) ([]Member, error) {
 	rows, err := s.pool.Query(ctx, `SELECT m.member, l.token IS NOT NULL, m.seen < now() - $1::interval, m.started, m.seen, m.about
@@ -40,7 +43,8 @@ func (s *Store) Members(ctx context.Context) ([]Member, error) {
 }
 
 // beat says that this member is there, and forgets those that died long ago, or
-// under the same name.
+// under the same name. It waits for no row of another: two that take each other for
+// dead would wait for each other.
 func (s *Store) beat(ctx context.Context, conn *pgx.Conn) error {
 	about := []byte{}
 	if s.config.About != nil {
@@ -49,7 +53,8 @@ func (s *Store) beat(ctx context.Context, conn *pgx.Conn) error {
 	var b pgx.Batch
 	b.Queue(`INSERT INTO holdgate_members (token, member, about) VALUES ($1, $2, $3)
 		ON CONFLICT (token) DO UPDATE SET about = excluded.about, seen = now()`, s.lease.token[:], s.lease.member, about)
-	b.Queue(`DELETE FROM holdgate_members WHERE token <> $1 AND (seen < now() - $3::interval OR member = $2 AND seen < now() - $4::interval)`,
+	b.Queue(`DELETE FROM holdgate_members WHERE token IN (SELECT token FROM holdgate_members
+		WHERE token <> $1 AND (seen < now() - $3::interval OR member = $2 AND seen < now() - $4::interval) FOR UPDATE SKIP LOCKED)`,
 		s.lease.token[:], s.lease.member, keepGone, s.lease.lasts)
 	return conn.SendBatch(ctx, &b).Close()
 }

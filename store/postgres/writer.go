@@ -108,7 +108,7 @@ func pause(try int) {
 }
 
 // errUnknown says that nobody knows whether a batch was committed.
-var errUnknown = errors.New("the server went away during a commit, and what it was to write may be there or not")
+var errUnknown = fmt.Errorf("the server went away during a commit: %w", store.ErrUnknown)
 
 // Unknown reports whether an error of Update leaves open if its writes are there.
 func Unknown(err error) bool { return errors.Is(err, errUnknown) }

@@ -119,7 +119,7 @@ func (r *Request) abandon(ctx context.Context) error {
 	case err := <-r.done:
 		return err
 	default:
-		return fmt.Errorf("waiting for the commit, which may yet succeed: %w", ctx.Err())
+		return fmt.Errorf("%w (waiting for the commit: %w)", store.ErrUnknown, ctx.Err())
 	}
 }
 

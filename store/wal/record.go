@@ -113,11 +113,19 @@ func (s *segment) readHead() error {
 			return nil
 		}
 	}
-	if len(b) < headUsed || [8]byte(b[:8]) != magic || crc32.Checksum(b[:24], table) != le.Uint32(b[24:]) {
+	if !s.parseHead(b) {
 		return fmt.Errorf("%w: the file's head is not as it was written", ErrDamaged)
 	}
-	s.number, s.first = le.Uint64(b[8:]), le.Uint64(b[16:])
 	return nil
+}
+
+// parseHead takes number and first record of a segment from its head, if that is whole.
+func (s *segment) parseHead(b []byte) bool {
+	if len(b) < headUsed || [8]byte(b[:8]) != magic || crc32.Checksum(b[:24], table) != le.Uint32(b[24:]) {
+		return false
+	}
+	s.number, s.first = le.Uint64(b[8:]), le.Uint64(b[16:])
+	return true
 }
 
 func isZero(b []byte) bool {

@@ -51,6 +51,23 @@
     passkey(form, s);
   });
 
+  // Notifications: the browser subscribes at its maker's service, and the sidecar is told where.
+  addEventListener("submit", async (e) => {
+    const form = e.target;
+    if (!form.dataset.push) return;
+    e.preventDefault();
+    try {
+      if (!("serviceWorker" in navigator) || !("PushManager" in window)) throw new Error("This browser knows no notifications of pages. On an iPhone, add the page to the home screen first, and open it there.");
+      const worker = await navigator.serviceWorker.register("/push.js");
+      await navigator.serviceWorker.ready;
+      const subscription = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: form.dataset.push });
+      hide(form, "subscription", JSON.stringify(subscription));
+      form.submit();
+    } catch (err) {
+      $("#notice").textContent = "Not notified: " + err.message;
+    }
+  });
+
   // A link's code stands in the fragment: it is sent once, and then gone from here.
   const door = $("#open");
   if (door) {
@@ -73,13 +90,31 @@
 
   let armed = 0; // when answers are taken
   let changed = false; // what is on the screen is not how it is now
+  // The end of each part of the call must have been on the screen before it is approved.
+  const unread = new Set();
+  let eyes = null;
+  const releases = (b) => ["approve", "choose"].includes(b.value);
+  function enable() {
+    const now = performance.now() + 5 >= armed && !changed;
+    for (const b of all(".answer .buttons button")) b.disabled = !now || unread.size > 0 && releases(b);
+  }
   function arm() {
     armed = performance.now() + settle;
-    const buttons = all(".answer .buttons button");
-    for (const b of buttons) b.disabled = true;
-    setTimeout(() => {
-      if (performance.now() + 5 >= armed && !changed) for (const b of buttons) b.disabled = false;
-    }, settle);
+    enable();
+    setTimeout(enable, settle);
+  }
+  function read() {
+    if (eyes) eyes.disconnect();
+    unread.clear();
+    const panel = $(".ask > form.answer"), last = $(".unread");
+    const below = panel && getComputedStyle(panel).position === "fixed" ? panel.offsetHeight : 0;
+    eyes = new IntersectionObserver((list) => {
+      for (const e of list) if (e.isIntersecting) { unread.delete(e.target); eyes.unobserve(e.target); }
+      if (last && !last.hidden && !unread.size) arm(); // what was scrolled to has just come up
+      else enable();
+      if (last) last.hidden = !unread.size;
+    }, { rootMargin: `0px 0px -${below}px 0px` });
+    for (const end of all(".call pre .l:last-child, .batch .one pre .l:last-child")) { unread.add(end); eyes.observe(end); }
   }
   const ready = () => performance.now() >= armed && !changed;
 
@@ -134,6 +169,7 @@
       }
       live.replaceWith(now);
       tell("");
+      read();
       arm();
     }
     tick();
@@ -145,7 +181,7 @@
     if (!$("[data-live]")) return;
     const es = new EventSource("/live");
     let lost = false;
-    for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated", "approval.deferred",
+    for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated", "approval.deferred", "approval.left",
       "approval.extended", "approval.escalated", "config.changed", "passkey.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
     es.onopen = () => { if (lost) { lost = false; tell(""); soon(); } };
     es.onerror = () => { lost = true; tell("Not connected: what you see may be old."); };
@@ -165,10 +201,14 @@
     a: () => {
       const b = press("approve"), form = b && b.form;
       if (!b || !ready()) return;
+      if (unread.size) { tell("Not all of the call was shown yet: scroll to its end."); return; }
       // What is of high risk takes a second key: Enter on the button.
       if (form.elements.typed) form.elements.typed.focus();
       else if (["low", "medium"].includes(form.dataset.risk)) form.requestSubmit(b);
-      else b.focus();
+      else {
+        if (form.elements.sure) form.elements.sure.checked = true;
+        b.focus();
+      }
     },
     d: () => { const b = press("deny"); if (b && ready()) b.focus(); },
     s: () => { const t = $("#text"); if (t && press("steer")) t.focus(); },
@@ -180,13 +220,13 @@
   };
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.target.matches("input, textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
+    if (e.target.matches("input:not([type=checkbox], [type=radio]), textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
     const act = acts[e.key];
     if (act) { e.preventDefault(); act(); }
   });
   addEventListener("submit", (e) => {
     if (!e.target.matches(".answer, .batch")) return;
-    if (!ready()) { e.preventDefault(); return; }
+    if (!ready() || unread.size && e.submitter && releases(e.submitter)) { e.preventDefault(); return; }
     if (e.submitter && ["steer", "ask"].includes(e.submitter.value) && !e.target.elements.text.value.trim()) {
       e.preventDefault();
       tell(e.submitter.value === "ask" ? "Write your question." : "Write what the agent is to do instead.");
@@ -196,6 +236,7 @@
   addEventListener("pageshow", () => { changed = false; arm(); });
   tick();
   setInterval(tick, 1000);
+  read();
   arm();
   listen();
 })();

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/proxy/authzen"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/upstream"
@@ -57,7 +58,7 @@ func (a *App) listenOwnSocket() (net.Listener, error) {
 	if len(path) > socket.Max { // agents connect by any program
 		return nil, fmt.Errorf("listen.agents_socket: %w", &socket.TooLongError{Path: path})
 	}
-	ln, err := listenUnix(path)
+	ln, err := a.listenSocket(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen.agents_socket: %w", err)
 	}
@@ -121,4 +122,13 @@ func credentials(c config.Config, getenv func(string) string) (list []*credentia
 		list = append(list, &credential.Credential{Spec: s})
 	}
 	return list, err
+}
+
+// enforcementPoint says whether an agent may ask for decisions of what others do, and how.
+func (a *App) enforcementPoint(agent string) (authzen.Client, bool) {
+	c := a.current.Load().c.Agents[agent].AuthZEN
+	if c == nil {
+		return authzen.Client{}, false
+	}
+	return authzen.Client{Trusted: c.Subject == config.SubjectTrusted, Wait: time.Duration(c.Wait)}, true
 }

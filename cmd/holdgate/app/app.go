@@ -27,13 +27,17 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/passkeys"
+	"github.com/holdgate/holdgate/approvals/push"
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
 	"github.com/holdgate/holdgate/cmd/holdgate/report"
+	"github.com/holdgate/holdgate/cmd/holdgate/takeover"
 	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/authzen"
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/drain"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
@@ -41,9 +45,11 @@ import (
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
 	"github.com/holdgate/holdgate/proxy/trace"
+	"github.com/holdgate/holdgate/proxy/upstream"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/postgres"
 )
 
 // Options are what an App needs besides its configuration.
@@ -77,6 +83,8 @@ type Options struct {
 	// UndoLapsed, where set, reports whether what the agent changes cannot be undone
 	// any longer.
 	UndoLapsed func() bool
+	// Warden keeps what runs later by itself from Agent; see [gate.Warden].
+	Warden Warden
 	// Inside, where set, is the network that the agent is confined to: its doors
 	// are served, and none that others could reach.
 	Inside *Inside
@@ -86,6 +94,16 @@ type Options struct {
 	// Watched is the configuration's file; where it has no path, nothing of the
 	// configuration is read again.
 	Watched Watched
+	// Succession says how the sidecar takes another's place, and gives its own.
+	Succession Succession
+
+	kept *takeover.Kept // of an App of this process, which a successor was to follow
+}
+
+// A Warden is a [gate.Warden] for one agent. Its functions are nil where there is none.
+type Warden struct {
+	Let    func(call string, may holdgate.Later)
+	Settle func(calls []string) (refused []string)
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -109,7 +127,8 @@ type App struct {
 	proxy    *proxy.Server
 	api      *api.Server
 	page     *web.Server
-	approver *http.Server
+	push     *push.Sender
+	approver *drain.Server
 	ca       *tls.Certificate // signs for intercepted hosts
 	tls      *certificate     // of the approvers' port; nil: it speaks plain HTTP
 	host     *host.Host       // nil where no channel is configured
@@ -121,6 +140,11 @@ type App struct {
 	metrics *metrics.Metrics
 	tracer  oteltrace.Tracer // nil: no traces
 
+	kept        *takeover.Kept        // what another sidecar has left to this one; nil: nothing
+	predecessor *takeover.Predecessor // nil: none
+	ready       func()                // tells the predecessor that this one is ready; nil: there is none
+	doors       []takeover.Door       // that a successor gets
+	successor   chan *takeover.Successor
 	listeners   []api.Listener
 	approversAt atomic.Pointer[string] // where the approvers' port listens; nil: nowhere yet
 	cleanup     []cleanup
@@ -135,7 +159,7 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{c: c, o: o, recent: report.NewLog(keptLines), started: time.Now(), failed: make(chan error, 1)}
+	a := &App{c: c, o: o, recent: report.NewLog(keptLines), started: time.Now(), failed: make(chan error, 1), successor: make(chan *takeover.Successor, 1)}
 	a.log = slog.New(trace.LogHandler(a.recent.Handler(o.Logger.Handler())))
 	a.runs, a.configs, a.metrics = newRuns(a), newConfigs(a, o.Watched), a.newMetrics()
 	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
@@ -169,6 +193,9 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.setTLS(); err != nil {
 		return nil, err
 	}
+	if err := a.takePlace(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.openStore(ctx, a.state); err != nil {
 		return nil, err
 	}
@@ -197,7 +224,16 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return fmt.Errorf("opening the audit log: %w", err)
 	}
 	a.audit.Follow(a.metrics.Entry)
-	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: "holdgate " + a.o.Version}, true); err != nil {
+	member := ""
+	if shared, ok := st.(*postgres.Store); ok {
+		member = shared.Member()
+		a.audit.As(member)
+	}
+	note := "holdgate " + a.o.Version
+	if a.predecessor != nil {
+		note += ", in the place of " + a.predecessor.Version
+	}
+	if _, err := a.audit.Write(ctx, audit.Entry{Type: audit.TypeStart, Note: note}, true); err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}
 	if a.digester, err = holdgate.NewDigester(s.key(purposeDigest)); err != nil {
@@ -212,7 +248,7 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 	}
 	seal, older := s.sealKeys()
 	a.queue, err = approvals.Open(ctx, approvals.Config{
-		Store: st, Log: a.audit, Digester: a.digester, SealKey: seal, OpenKeys: older,
+		Store: st, Member: member, Log: a.audit, Digester: a.digester, SealKey: seal, OpenKeys: older,
 		Redeem:    time.Duration(a.c.Limits.Redeem),
 		MaxGrant:  time.Duration(a.c.Limits.Grant),
 		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
@@ -226,6 +262,9 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return fmt.Errorf("opening the queue: %w", err)
 	}
 	a.onStop("queue", func(context.Context) error { return a.queue.Close() })
+	if err := a.queue.RunsEnded(ctx, a.runs.names()...); err != nil {
+		return fmt.Errorf("looking for what earlier runs have asked: %w", err)
+	}
 	return nil
 }
 
@@ -267,8 +306,9 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc.OnRefused = a.metrics.Refused
 	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
 	pc.Tracer = a.tracer
-	pc.Proofs = a.runs.stillProven
+	pc.Proofs, pc.Warden = a.runs.stillProven, a.runs.warden()
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
+	pc.AuthZEN = authzen.Options{Clients: a.enforcementPoint, URL: a.c.Listen.AuthZENURL, Redeem: time.Duration(a.c.Limits.Redeem)}
 	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }
 	line, err := a.c.Confidence.Line()
 	if err != nil {
@@ -319,13 +359,25 @@ func (a *App) buildAPI(s *state) (err error) {
 	if err != nil {
 		return err
 	}
-	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Name: web.Name(s.key(purposePage)), TLS: a.tlsNames(), Login: a.login(), Address: a.approversAddr, Logger: a.log})
+	if a.push, err = push.New(push.Config{Store: a.store, Queue: a.queue, People: a.queue.People, Seed: s.key(purposePush), Contact: a.contact, Refuse: upstream.Refused, Logger: a.log}); err != nil {
+		return err
+	}
+	a.page, err = web.New(web.Config{API: a.api, People: a.queue.People, Passkeys: a.queue.Passkeys, Push: a.push, Name: web.Name(s.key(purposePage)), TLS: a.tlsNames(), Login: a.login(), Address: a.approversAddr, Logger: a.log})
 	if err != nil {
 		return err
 	}
-	a.approver = &http.Server{Handler: a.page, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
+	a.approver = drain.New(&http.Server{Handler: a.page, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)})
 	a.approver.RegisterOnShutdown(a.api.Close)
 	return nil
+}
+
+// contact is whom a browser's maker can turn to about what is pushed: where the page is, if
+// that is a place which others know.
+func (a *App) contact() string {
+	if a.tls != nil {
+		return a.page.Origin()
+	}
+	return "mailto:nobody@example.com"
 }
 
 // site is where people sign with passkeys.

@@ -22,6 +22,7 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	a.runs.ctx = ctx
 	a.startPulse(ctx)
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
+	a.goServe("check of the audit log", func() error { return a.checkAudit(ctx) })
 	a.goServe("audit retention", func() error { return a.keepAudit(ctx) })
 	a.goServe("checkpoints", func() error { return a.publish(ctx) })
 	if a.o.Watched.Path != "" {
@@ -33,6 +34,16 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 		a.configs.mu.Unlock()
 		a.goServe("groups", func() error { return a.configs.keepGroups(ctx) })
 	}
+	a.goServe("push", func() error {
+		head, err := a.audit.Head(ctx)
+		if err == nil {
+			err = a.push.Run(ctx, head.Seq)
+		}
+		if err != nil && ctx.Err() == nil {
+			a.log.Error("browsers are told no longer that something waits", "error", err)
+		}
+		return nil
+	})
 	a.goServe("memory", func() error { return a.tidy(ctx) })
 	if a.host != nil {
 		a.goServe("channels", func() error { return a.host.Run(ctx) })

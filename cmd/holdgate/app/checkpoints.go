@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -24,6 +25,18 @@ const (
 	publishTimeout = 3 * time.Second
 )
 
+// checkAudit looks for gaps in the log, which opening the store on this disk does not.
+// Where there is one nothing more is let through.
+func (a *App) checkAudit(ctx context.Context) error {
+	if a.c.Store.Postgres.On() {
+		return nil
+	}
+	if err := a.audit.CheckBehind(ctx); err != nil && ctx.Err() == nil {
+		a.log.Error("the audit log has a gap: nothing more is let through or held; `holdgate store check` says which file is damaged", "err", err)
+	}
+	return nil
+}
+
 // keepAudit drops what retention does not keep of the audit log, until ctx
 // ends.
 func (a *App) keepAudit(ctx context.Context) error {
@@ -33,11 +46,19 @@ func (a *App) keepAudit(ctx context.Context) error {
 	}
 	tick := time.NewTicker(dropEvery)
 	defer tick.Stop()
-	for {
-		if n, err := a.audit.Drop(ctx, keep); err != nil && ctx.Err() == nil {
+	for owed := false; ; {
+		n, err := a.audit.Drop(ctx, keep)
+		if err != nil && ctx.Err() == nil {
 			a.log.Error("the audit log keeps more than it is to", "err", err)
 		} else if n > 0 {
 			a.log.Info("old entries of the audit log were dropped", "entries", n)
+		}
+		// Of what was dropped last the store keeps some, until the next time.
+		if disk, ok := a.store.(store.Reclaimer); ok && (n > 0 || owed) {
+			owed = n > 0
+			if err := disk.Reclaim(); err != nil && ctx.Err() == nil {
+				a.log.Warn("the disk has not got back what was dropped of the audit log", "err", err)
+			}
 		}
 		select {
 		case <-tick.C:

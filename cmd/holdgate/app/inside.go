@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/openfiles"
 )
 
 // An Inside is the network of a confined agent: listeners there, which nobody
@@ -20,7 +21,7 @@ func (a *App) listenAgents() (net.Listener, error) {
 	if a.o.Inside != nil {
 		return a.o.Inside.Agents, nil
 	}
-	return net.Listen("tcp", a.c.Listen.Agents)
+	return a.listen("agents", a.c.Listen.Agents)
 }
 
 // serveInside serves what the confined agent's network leads to.
@@ -30,7 +31,7 @@ func (a *App) serveInside(ctx context.Context) {
 	}
 	names := &intercept.Names{}
 	for _, ln := range a.o.Inside.Redirected {
-		a.goServe("transparent door", func() error { return a.proxy.ServeTransparent(ln, names) })
+		a.goServe("transparent door", func() error { return a.proxy.ServeTransparent(openfiles.Spare(ln), names) })
 	}
 	ctx, stop := context.WithCancel(ctx)
 	a.onStop("names", func(context.Context) error { stop(); return nil })

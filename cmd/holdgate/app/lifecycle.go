@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/socket"
+	"github.com/holdgate/holdgate/proxy/openfiles"
 )
 
 // A cleanup takes one part down.
@@ -30,11 +31,11 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening for agents: %w", err)
 	}
-	approvers, err := net.Listen("tcp", a.c.Listen.Approvers)
+	approvers, err := a.listen("approvers", a.c.Listen.Approvers)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listening for approvers: %w", err), agents.Close())
 	}
-	sock, err := listenUnix(filepath.Join(a.c.StateDir, socketName))
+	sock, err := a.listenSocket(filepath.Join(a.c.StateDir, socketName))
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close())
 	}
@@ -50,10 +51,15 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close(), closeAll(own), closeAll(redirected...))
 	}
+	filters, err := a.listenExtAuthz()
+	if err != nil {
+		return errors.Join(err, agents.Close(), approvers.Close(), sock.Close(), closeAll(own), closeAll(redirected...), closeAll(scrapers))
+	}
 	at := approvers.Addr().String()
 	a.approversAt.Store(&at)
 	background := a.startBackground(ctx)
 	a.onStop("background work", func(context.Context) error { background(); a.work.Wait(); return nil })
+	asked := a.serveExtAuthz(filters)
 	a.onStop("agents' door", a.proxy.Shutdown)
 	a.onStop("approvers' door", a.approver.Shutdown)
 	a.proxy.Own(approvers.Addr())
@@ -65,17 +71,19 @@ func (a *App) Start(ctx context.Context) error {
 	if a.configs.provider != nil {
 		a.log.Info("people sign in at a provider, which must know this redirect URI", "issuer", a.c.OIDC.Issuer, "redirect_uri", a.page.Redirect())
 	}
-	a.goServe("agents' door", func() error { return a.proxy.Serve(agents) })
+	a.goServe("agents' door", func() error { return a.proxy.Serve(openfiles.Spare(agents)) })
 	if own != nil {
 		a.listeners = append(a.listeners, api.Listener{Name: "agents", Addr: own.Addr().String()})
-		a.goServe("agents' socket", func() error { return a.proxy.Serve(own) })
+		a.goServe("agents' socket", func() error { return a.proxy.Serve(openfiles.Spare(own)) })
 	}
 	a.serveTransparent(redirected)
 	a.serveMetrics(scrapers)
+	a.listeners = append(a.listeners, asked...)
 	a.serveInside(ctx)
-	a.goServe("approvers' door", func() error { return a.serveApprovers(approvers) })
+	a.runs.serveKept(a.kept.Runs())
+	a.goServe("approvers' door", func() error { return a.serveApprovers(openfiles.SpareLess(approvers)) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
-	return nil
+	return a.succeed()
 }
 
 func (a *App) goServe(name string, serve func() error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
 	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/proxy/openfiles"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -107,7 +108,7 @@ func (a *App) listenMetrics() (net.Listener, error) {
 	if a.c.Listen.Metrics == "" {
 		return nil, nil
 	}
-	ln, err := net.Listen("tcp", a.c.Listen.Metrics)
+	ln, err := a.listen("metrics", a.c.Listen.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("listen.metrics: %w", err)
 	}
@@ -123,6 +124,7 @@ func (a *App) serveMetrics(ln net.Listener) {
 	s := &http.Server{Handler: Scrapers(a.c.Listen.MetricsFrom, a.metrics.Handler(a.log)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, ErrorLog: a.approver.ErrorLog}
 	a.onStop("metrics' door", s.Shutdown)
 	a.proxy.Own(ln.Addr())
+	ln = openfiles.SpareLess(ln)
 	a.listeners = append(a.listeners, api.Listener{Name: "metrics", Addr: ln.Addr().String()})
 	a.goServe("metrics' door", func() error { return s.Serve(ln) })
 }

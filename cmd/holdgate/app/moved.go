@@ -104,6 +104,9 @@ func OpenLocal(stateDir string, log *slog.Logger, options ...badger.Option) (sto
 	if err := CheckMoved(stateDir); err != nil {
 		return nil, err
 	}
+	for _, prefix := range audit.Bulk() {
+		options = append(options, badger.Cold(prefix))
+	}
 	st, err := badger.Open(filepath.Join(stateDir, dbName), log, options...)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/openfiles"
 )
 
 // ProxyEnvironment is what the environment of Holdgate itself says of proxies on
@@ -170,15 +171,15 @@ func (a *App) listenTransparent() ([]net.Listener, error) {
 		return nil, err
 	}
 	if host != "localhost" {
-		ln, err := net.Listen("tcp", a.c.Listen.Transparent)
+		ln, err := a.listen("transparent", a.c.Listen.Transparent)
 		return []net.Listener{ln}, err
 	}
-	v4, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
+	v4, err := a.listen("transparent", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		return nil, err
 	}
 	same := strconv.Itoa(v4.Addr().(*net.TCPAddr).Port)
-	v6, err := net.Listen("tcp6", net.JoinHostPort("::1", same))
+	v6, err := a.listen("transparent", net.JoinHostPort("::1", same))
 	if err != nil && hasIPv6() {
 		return nil, errors.Join(err, v4.Close())
 	}
@@ -207,6 +208,6 @@ func hasIPv6() bool {
 func (a *App) serveTransparent(lns []net.Listener) {
 	for _, ln := range lns {
 		a.listeners = append(a.listeners, api.Listener{Name: "transparent", Addr: ln.Addr().String()})
-		a.goServe("transparent door", func() error { return a.proxy.ServeTransparent(ln, nil) })
+		a.goServe("transparent door", func() error { return a.proxy.ServeTransparent(openfiles.Spare(ln), nil) })
 	}
 }

@@ -96,6 +96,8 @@ func (a *App) troubles(ctx context.Context) (list []api.Trouble) {
 		list = append(list, api.Trouble{Name: "store", Why: "the store cannot be read: " + err.Error()})
 	} else if _, err := a.queueBeat.look(); err != nil {
 		list = append(list, api.Trouble{Name: "store", Why: "the store cannot be written: " + err.Error()})
+	} else if _, err := a.auditBeat.look(); err != nil {
+		list = append(list, api.Trouble{Name: "audit", Why: "the audit log cannot be written: " + err.Error()})
 	}
 	if err := a.queue.Strained(); err != nil {
 		list = append(list, api.Trouble{Name: "disk", Why: "the disk of the store is nearly full: " + err.Error()})

@@ -10,12 +10,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/handover"
+	"github.com/holdgate/holdgate/cmd/holdgate/takeover"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/intercept"
+	"github.com/holdgate/holdgate/proxy/openfiles"
+	"github.com/holdgate/holdgate/store"
 )
 
 // runs are the agents that other processes started and that use this sidecar,
@@ -26,13 +31,18 @@ type runs struct {
 	mu   sync.Mutex
 	live map[string][]string // the folders that each can write in, by the agent's name
 	over map[string]bool     // agents whose changes cannot be undone any longer
-	none chan struct{}       // closed while there are none
+	asks map[string]*handover.Asked
+	none chan struct{} // closed while there are none
+
+	doors   map[string]handover.Opened // of those that are served, by the agent's name
+	leaving map[string]*takeover.Run   // of those that the next sidecar serves; nil while there is none
+	passed  []takeover.Run             // of leaving, whose serving has ended here
 }
 
 var _ api.Runs = (*runs)(nil)
 
 func newRuns(a *App) *runs {
-	r := &runs{a: a, live: map[string][]string{}, over: map[string]bool{}, none: make(chan struct{})}
+	r := &runs{a: a, live: map[string][]string{}, over: map[string]bool{}, asks: map[string]*handover.Asked{}, doors: map[string]handover.Opened{}, none: make(chan struct{})}
 	close(r.none)
 	return r
 }
@@ -45,79 +55,135 @@ func (r *runs) Check(in api.Run) error {
 	if !slices.Contains([]string{"strong", "weak", "unconfined"}, in.Confinement) {
 		return fmt.Errorf("nobody knows what the confinement %q is", in.Confinement)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.leaving != nil {
+		return errReplaced
+	}
 	return checkWritable(r.a.current.Load().c, r.a.o, in.Writable)
 }
 
 // Serve implements [api.Runs].
 func (r *runs) Serve(conn *net.UnixConn, in api.Run) {
 	r.a.work.Go(func() {
-		defer conn.Close()
-		id, leave := r.enter(in)
-		defer leave()
-		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
-		defer stop()
-		agent := holdgate.Agent{ID: id, Confinement: in.Confinement, Proven: in.Confinement == "strong", Starter: in.By} // nobody else reaches its door then
-		if err := r.serve(conn, agent, in.Dir); err != nil && r.ctx.Err() == nil {
-			r.a.log.Warn("an agent that another process started cannot be served", "agent", id, "err", err)
-		}
+		k := takeover.Run{Agent: r.enter(in), Program: in.Program, Confinement: in.Confinement, Dir: in.Dir, Writable: in.Writable, By: in.By, Conn: conn}
+		r.during(&k, r.welcome)
 	})
 }
 
-// serve takes the run's listeners and serves them until the connection ends.
-func (r *runs) serve(conn *net.UnixConn, agent holdgate.Agent, dir string) error {
+// during runs serve while a run lasts here. The run's connection is closed afterwards,
+// unless another process goes on with it.
+func (r *runs) during(k *takeover.Run, serve func(*takeover.Run) (passed bool, err error)) {
+	defer r.exit(k.Agent)
+	stop := context.AfterFunc(r.ctx, func() {
+		if r.leaves(k.Agent) {
+			_ = k.Conn.SetReadDeadline(time.Unix(1, 0)) // ends the reading
+		} else {
+			_ = k.Conn.Close()
+		}
+	})
+	passed, err := serve(k)
+	stop()
+	if !passed {
+		_ = k.Conn.Close()
+	}
+	if err != nil && r.ctx.Err() == nil {
+		r.a.log.Warn("an agent that another process started cannot be served", "agent", k.Agent, "err", err)
+	}
+}
+
+// welcome takes a new run's listeners and serves it.
+func (r *runs) welcome(k *takeover.Run) (passed bool, err error) {
+	conn := k.Conn
 	c := r.a.current.Load().c
-	terms := handover.Terms{Agent: agent.ID, ReadOnly: Trusted(c, r.a.o), Mask: Masked(c)}
+	terms := handover.Terms{Agent: k.Agent, ReadOnly: Trusted(c, r.a.o), Mask: Masked(c)}
 	if err := handover.Send(conn, terms); err != nil {
-		return err
+		return false, err
 	}
 	var d handover.Doors
 	files, err := handover.Receive(conn, &d)
 	if err != nil {
-		return fmt.Errorf("taking its listeners: %w", err)
+		return false, fmt.Errorf("taking its listeners: %w", err)
 	}
-	agent = r.a.proven(agent, d.Proofs)
-	defer r.a.proxy.RunEnded(agent.ID)
 	doors, err := handover.Open(d, files)
-	if err != nil {
-		_ = handover.Send(conn, handover.Served{Error: err.Error()})
-		return fmt.Errorf("taking its listeners: %w", err)
+	if err == nil {
+		err = r.keep(k.Agent, doors)
 	}
+	if err != nil {
+		doors.Close()
+		_ = handover.Send(conn, handover.Served{Error: err.Error()})
+		return false, fmt.Errorf("taking its listeners: %w", err)
+	}
+	k.Proofs = d.Proofs
+	return r.serve(k, doors, func() error { return handover.Send(conn, handover.Served{}) })
+}
+
+// serve serves a run's doors until its connection ends, or another process serves them.
+// ready is called once they are served.
+func (r *runs) serve(k *takeover.Run, doors handover.Opened, ready func() error) (passed bool, err error) {
+	names, stays := intercept.NamesGiven(k.Names, k.NextName), false
+	agent := r.a.proven(holdgate.Agent{ID: k.Agent, Confinement: k.Confinement, Proven: k.Confinement == "strong", Starter: k.By}, k.Proofs) // nobody else reaches its door then
+	defer func() {
+		k.Names, k.NextName = names.Given(mostNames)
+		if passed = r.pass(k, stays); !passed {
+			r.a.RunEnded(agent.ID)
+		}
+	}()
 	r.a.queue.Agents.Expect(agent)
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	defer doors.Close()
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	names := &intercept.Names{}
 	serve := func(what string, fn func() error) {
 		serving.Go(func() {
 			if err := fn(); err != nil && ctx.Err() == nil {
 				r.a.log.Warn("a door of an agent failed", "agent", agent.ID, "door", what, "err", err)
-				_ = conn.Close() // fails closed: the run learns that it is not served
+				_ = k.Conn.Close() // fails closed: the run learns that it is not served
 			}
 		})
 	}
 	for _, ln := range doors.Agents {
-		serve("agents", func() error { return r.a.proxy.ServeRun(ln, agent, dir) })
+		serve("agents", func() error { return r.a.proxy.ServeRun(openfiles.Spare(ln), agent, k.Dir) })
 	}
 	for _, ln := range doors.Redirected {
-		serve("transparent", func() error { return r.a.proxy.ServeRunTransparent(ln, names, agent, dir) })
+		serve("transparent", func() error { return r.a.proxy.ServeRunTransparent(openfiles.Spare(ln), names, agent, k.Dir) })
 	}
 	for _, pc := range doors.Names {
 		serve("names", func() error { return names.Serve(ctx, pc) })
 	}
-	if err := handover.Send(conn, handover.Served{}); err != nil {
-		return err
+	if err := ready(); err != nil {
+		return false, err
 	}
-	var b [1]byte
+	stays = r.listen(k)
+	return false, nil
+}
+
+// mostNames bounds what of a run's names another process is told, in bytes.
+const mostNames = 64 << 10
+
+// listen hears what a run says until it has ended, or stays for another process to hear.
+func (r *runs) listen(k *takeover.Run) (stays bool) {
+	lines, agent := handover.NewLines(k.Conn, k.Unread...), k.Agent
+	asked := handover.NewAsked(lines, k.Asked)
+	r.mu.Lock()
+	r.asks[agent] = asked
+	r.mu.Unlock()
 	for {
-		if _, err := conn.Read(b[:]); err != nil {
-			break // the run has ended
+		line, err := lines.Read()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			k.Asked = asked.Last()
+			k.Unread, _ = lines.Unread() // of a buffer, which does not fail
+			return true
+		case err != nil:
+			return false
+		case line.Lapsed:
+			r.lapse(agent)
+		case line.Done:
+			asked.Done(line)
 		}
-		r.lapse(agent.ID)
 	}
-	cancel()
-	return nil
 }
 
 // lapse takes note that what an agent changes cannot be undone any longer.
@@ -125,6 +191,41 @@ func (r *runs) lapse(agent string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over[agent] = true
+}
+
+// warden keeps what runs later by itself from the agents of runs that keep what they
+// change.
+func (r *runs) warden() gate.Warden {
+	return gate.Warden{
+		Let: func(agent, call string, may holdgate.Later) {
+			if own := r.a.o.Warden; agent == r.a.o.Agent.ID && own.Let != nil {
+				own.Let(call, may)
+				return
+			}
+			r.ask(agent, handover.Line{Call: call, Let: &may})
+		},
+		Settle: func(agent string, calls []string) []string {
+			if own := r.a.o.Warden; agent == r.a.o.Agent.ID && own.Settle != nil {
+				return own.Settle(calls)
+			}
+			return r.ask(agent, handover.Line{Ended: calls}).Refused
+		},
+	}
+}
+
+// ask has the run of an agent do something. Where it cannot, the agent may change less.
+func (r *runs) ask(agent string, line handover.Line) handover.Line {
+	r.mu.Lock()
+	asked := r.asks[agent]
+	r.mu.Unlock()
+	if asked == nil {
+		return handover.Line{}
+	}
+	done, err := asked.Ask(line)
+	if err != nil && r.ctx.Err() == nil {
+		r.a.log.Warn("a run does not say what its agent changes of what runs later", "agent", agent, "err", err)
+	}
+	return done
 }
 
 // stillProven is what still holds of what was proven of an agent.
@@ -151,21 +252,31 @@ func (a *App) proven(agent holdgate.Agent, p holdgate.Proofs) holdgate.Agent {
 
 // enter gives a run a name that nobody else has: what people approve for one
 // agent is not another's.
-func (r *runs) enter(in api.Run) (id string, leave func()) {
+func (r *runs) enter(in api.Run) (id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id = freeID(r.a.current.Load().c, in.Program, func(id string) bool { return r.live[id] != nil || id == r.a.o.Agent.ID })
+	r.begin(id, in.Writable)
+	return id
+}
+
+// begin takes a run up. mu is held.
+func (r *runs) begin(id string, writable []string) {
 	if len(r.live) == 0 {
 		r.none = make(chan struct{})
 	}
-	r.live[id] = append([]string{}, in.Writable...)
-	return id, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.over, id)
-		if delete(r.live, id); len(r.live) == 0 {
-			close(r.none)
-		}
+	r.live[id] = append([]string{}, writable...)
+}
+
+// exit is the end of what [runs.begin] begins.
+func (r *runs) exit(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.over, id)
+	delete(r.asks, id)
+	delete(r.doors, id)
+	if delete(r.live, id); len(r.live) == 0 {
+		close(r.none)
 	}
 }
 
@@ -242,4 +353,12 @@ func AgentID(program string) string {
 		return ""
 	}
 	return id[:min(len(id), most)]
+}
+
+// RunEnded is for when the run of an agent has ended, and nothing of it asks any more.
+func (a *App) RunEnded(agent string) {
+	a.proxy.RunEnded(agent)
+	if err := a.queue.RunEnded(context.WithoutCancel(a.runs.ctx), agent); err != nil && !errors.Is(err, store.ErrClosed) {
+		a.log.Warn("what the run of an agent has asked does not say that nobody waits", "agent", agent, "err", err)
+	}
 }

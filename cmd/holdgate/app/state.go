@@ -167,14 +167,16 @@ func UndoKey(stateDir string) ([]byte, error) {
 
 // The purposes of the keys.
 const (
-	purposeAudit  = "audit head"
-	purposeSign   = "audit checkpoints"
-	purposeDigest = "call digest"
-	purposeSeal   = "sealed bodies"
-	purposeUndo   = "undo"
-	purposeNonce  = "channel nonces"
-	purposePage   = "the page's name"
-	purposeShared = "the store's members"
+	purposeAudit   = "audit head"
+	purposeSign    = "audit checkpoints"
+	purposeDigest  = "call digest"
+	purposeSeal    = "sealed bodies"
+	purposeUndo    = "undo"
+	purposeNonce   = "channel nonces"
+	purposePage    = "the page's name"
+	purposePush    = "push to browsers"
+	purposeShared  = "the store's members"
+	purposeReplace = "successors"
 )
 
 // key derives the key for a purpose from the first secret.

@@ -19,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/socket"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/proxy/credential"
+	"github.com/holdgate/holdgate/proxy/drain"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/badger"
 	"github.com/holdgate/holdgate/store/move"
@@ -29,7 +30,7 @@ import (
 // waits until no other sidecar works on it.
 func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if !a.c.Store.Postgres.On() {
-		return OpenLocal(a.c.StateDir, a.log, badger.OnSync(a.metrics.Synced))
+		return a.openKept(ctx, badger.OnSync(a.metrics.Synced))
 	}
 	pc, err := postgresConfig(a.c.Store.Postgres, a.log)
 	if err != nil {
@@ -149,7 +150,7 @@ func (a *App) fail(name string, err error) {
 type standby struct {
 	app    *App
 	holder atomic.Pointer[string] // the member that works
-	server *http.Server
+	server *drain.Server
 	work   sync.WaitGroup
 }
 
@@ -165,7 +166,7 @@ func (s *standby) waits(holder string) error {
 		return err
 	}
 	handler := api.NewStandby(func() []api.Credential { return s.app.current.Load().tokens }, func() string { return *s.holder.Load() })
-	s.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	s.server = drain.New(&http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second})
 	s.work.Go(func() { s.app.tls.serve(s.server, ln) })
 	path := filepath.Join(c.StateDir, socketName)
 	if conn, err := socket.Dial(context.Background(), path); err == nil { // the member that works has the same folder

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/holdgate/holdgate/approvals/web"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/proxy/drain"
 	"github.com/holdgate/holdgate/proxy/intercept"
 )
 
@@ -172,10 +172,10 @@ func (a *App) ownHost(host string) bool { return a.tls != nil && a.tls.isFor(hos
 func (a *App) serveApprovers(ln net.Listener) error { return a.tls.serve(a.approver, ln) }
 
 // serve serves over TLS; over plain HTTP where there is no certificate.
-func (c *certificate) serve(s *http.Server, ln net.Listener) error {
+func (c *certificate) serve(s *drain.Server, ln net.Listener) error {
 	if c == nil {
 		return s.Serve(ln)
 	}
 	s.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
-	return s.ServeTLS(ln, "", "")
+	return s.ServeTLS(ln)
 }

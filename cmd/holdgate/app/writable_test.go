@@ -22,7 +22,7 @@ func TestTheAgentsSocketLiesWhereNobodyCanReplaceIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := configuration(t)
-		c.Listen.AgentsSocket = filepath.Join(dir, "agents.sock")
+		c.Listen.Agents, c.Listen.Approvers, c.Listen.AgentsSocket = "127.0.0.1:0", "127.0.0.1:0", filepath.Join(dir, "agents.sock")
 		a, err := app.New(t.Context(), c, app.Options{Version: "test"})
 		if err == nil {
 			err = a.Start(t.Context())

@@ -17,7 +17,7 @@ func interspersed(app *cli.App, args []string) []string {
 		return args
 	}
 	out, rest := args[:1:1], args[1:]
-	flags, list := app.Flags, app.Commands
+	flags, list, takes := app.Flags, app.Commands, false
 	for len(list) > 0 {
 		n, whole := leadingFlags(flags, rest)
 		out, rest = append(out, rest[:n]...), rest[n:]
@@ -25,11 +25,14 @@ func interspersed(app *cli.App, args []string) []string {
 			return out
 		}
 		cmd := find(list, rest)
+		if cmd == nil && takes {
+			break
+		}
 		if cmd == nil {
 			return append(out, rest...)
 		}
 		out, rest = append(out, rest[0]), rest[1:]
-		flags, list = cmd.Flags, cmd.Subcommands
+		flags, list, takes = cmd.Flags, cmd.Subcommands, cmd.ArgsUsage != "" // a group may take arguments itself
 		if lists(cmd, rest) {
 			rest = slices.Insert(slices.Clone(rest), 0, listName)
 		}

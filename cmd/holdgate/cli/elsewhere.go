@@ -10,7 +10,7 @@ import (
 
 // unixOnly are the commands that run a sidecar or confine an agent. They rest on what Windows has not: modes that keep
 // other users out of the state folder, sockets that pass files, groups of processes.
-var unixOnly = []string{"serve", "run", "quickstart", "demo", "mcp", "bench", "netfilter", "diff", "undo"}
+var unixOnly = []string{"serve", "run", "quickstart", "demo", "mcp", "acp", "bench", "netfilter", "diff", "undo"}
 
 // elsewhere makes commands say that they are not there on Windows. The others are clients of a sidecar.
 func elsewhere(goos string, list []*cli.Command) []*cli.Command {

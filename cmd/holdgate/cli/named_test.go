@@ -21,14 +21,14 @@ var ours = regexp.MustCompile(`(?:^|[^-/.\w])holdgate ([a-z][a-z-]*)(?: ([a-z][a
 
 // unknownCommand is what a text names that is no command. Whole: what follows a
 // group is one of its commands, and not the next word of a sentence. config does
-// something by itself.
+// something by itself, and a group with arguments takes those.
 func unknownCommand(text string, all []*cli.Command, whole bool) string {
 	for _, m := range ours.FindAllStringSubmatch(text, -1) {
 		c := find(all, m[1:2])
 		if c == nil {
 			return "holdgate " + m[1]
 		}
-		if group := len(c.Subcommands) > 0 && c.Name != "config"; whole && group && m[2] != "" && find(c.Subcommands, m[2:3]) == nil {
+		if group := len(c.Subcommands) > 0 && c.Name != "config" && c.ArgsUsage == ""; whole && group && m[2] != "" && find(c.Subcommands, m[2:3]) == nil {
 			return "holdgate " + m[1] + " " + m[2]
 		}
 	}

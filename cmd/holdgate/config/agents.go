@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An Agent is one that is known by what it shows. There must be something.
@@ -15,7 +16,27 @@ type Agent struct {
 	// UID has the token count from that user over Listen.AgentsSocket alone.
 	UID             *uint32  `yaml:"uid"`
 	ServiceAccounts []string `yaml:"service_accounts"` // of Kubernetes, as NAMESPACE/NAME
+	// AuthZEN, where it is set, lets the agent ask for decisions of what others do.
+	AuthZEN *AuthZEN `yaml:"authzen"`
 }
+
+// AuthZEN is how an agent asks for decisions as a policy enforcement point.
+type AuthZEN struct {
+	// Subject is [SubjectAsserted] or [SubjectTrusted]; empty: asserted.
+	Subject string `yaml:"subject"`
+	// Wait is how long an evaluation waits for people, who are asked at once. 0: they
+	// are asked once the client requests access.
+	Wait Duration `yaml:"wait"`
+}
+
+// Whose word a subject is.
+const (
+	SubjectAsserted = "asserted" // the client's, which can only narrow
+	SubjectTrusted  = "trusted"  // the client has proven it, and its word is taken
+)
+
+// MaxAuthZENWait bounds [AuthZEN.Wait].
+const MaxAuthZENWait = time.Hour
 
 // Kubernetes is the cluster whose service accounts agents may show the tokens of:
 // it is asked (APIServer), or its signing keys are known (Issuer and Keys).
@@ -60,6 +81,7 @@ func (f *faults) agents(c Config) {
 		if len(a.ServiceAccounts) > 0 && !c.Kubernetes.IsSet() {
 			f.add("%s.service_accounts: needs kubernetes: where are their tokens from?", key)
 		}
+		f.authzen(key, a.AuthZEN, c.MCP)
 		for _, account := range a.ServiceAccounts {
 			if !goodAccount.MatchString(account) {
 				f.add("%s.service_accounts: %q is not NAMESPACE/NAME", key, account)
@@ -70,7 +92,26 @@ func (f *faults) agents(c Config) {
 			accounts[account] = name
 		}
 	}
+	if c.Listen.AuthZENURL != "" {
+		f.url("listen.authzen_url", c.Listen.AuthZENURL)
+	}
 	f.kubernetes(c.Kubernetes)
+}
+
+// authzen checks how an agent asks for decisions.
+func (f *faults) authzen(key string, a *AuthZEN, servers map[string]MCP) {
+	if a == nil {
+		return
+	}
+	if a.Subject != "" && a.Subject != SubjectAsserted && a.Subject != SubjectTrusted {
+		f.add("%s.authzen.subject: %q is neither %s nor %s", key, a.Subject, SubjectAsserted, SubjectTrusted)
+	}
+	if a.Wait < 0 || time.Duration(a.Wait) > MaxAuthZENWait {
+		f.add("%s.authzen.wait: must be at most %s", key, MaxAuthZENWait)
+	}
+	if _, taken := servers["authzen"]; taken {
+		f.add("%s.authzen: mcp.authzen has the name that evaluations are decided under: give that server another", key)
+	}
 }
 
 func (f *faults) kubernetes(k Kubernetes) {

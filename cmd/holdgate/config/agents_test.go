@@ -70,3 +70,24 @@ func TestFaultsOfAgentsAndCredentials(t *testing.T) {
 		}
 	}
 }
+
+func TestFaultsOfAgentsThatAskByAuthZEN(t *testing.T) {
+	_, err := load(t, `
+listen: {authzen_url: "pdp"}
+agents:
+  one: {token_sha256: `+hash+`, authzen: {subject: maybe, wait: 2h}}
+mcp: {authzen: {url: "https://mcp.example.com"}}
+`, config.Flags{})
+	if err == nil {
+		t.Fatal("it is read")
+	}
+	for _, want := range []string{"agents.one.authzen.subject", "agents.one.authzen.wait", "mcp.authzen", "listen.authzen_url"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no fault of %s: %v", want, err)
+		}
+	}
+	c, err := load(t, `agents: {one: {token_sha256: `+hash+`, authzen: {}}, two: {token_sha256: `+strings.Replace(hash, "9c", "9d", 1)+`}}`, config.Flags{})
+	if err != nil || c.Agents["one"].AuthZEN == nil || c.Agents["two"].AuthZEN != nil {
+		t.Errorf("who may ask: %+v %v", c.Agents, err)
+	}
+}

@@ -74,9 +74,15 @@ type Listen struct {
 	ApproversTLS ApproversTLS `yaml:"approvers_tls"`
 	// AgentsSocket is a unix socket that is the agents' door too; empty: none.
 	AgentsSocket string `yaml:"agents_socket"`
+	// AuthZENURL is the address of a server in front of the agents' door by which policy
+	// enforcement points reach it; empty: the one that they use.
+	AuthZENURL string `yaml:"authzen_url"`
 	// Transparent is where connections are taken that netfilter redirects, of a
 	// loopback address or localhost, which stands for both; empty: nowhere.
 	Transparent string `yaml:"transparent"`
+	// ExtAuthz is where filters of Envoy's ask, over gRPC without TLS, of a loopback
+	// address; empty: nowhere.
+	ExtAuthz string `yaml:"ext_authz"`
 	// Metrics is where scrapers read metrics without a token; empty: nowhere. Only
 	// those of MetricsFrom may, networks as 10.0.0.0/8, and this host; the address is a
 	// loopback one where there are none.

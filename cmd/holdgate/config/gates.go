@@ -25,6 +25,9 @@ type Run struct {
 	Private *bool    `yaml:"private"` // --private; nil: with undo
 	Keep    []string `yaml:"keep"`    // --keep
 	Show    []string `yaml:"show"`    // --show
+	Later   []string `yaml:"later"`   // what runs later by itself and may be changed unasked all the same, with undo
+	// Telemetry leaves that of agents as it is; else their own variables switch it off.
+	Telemetry bool `yaml:"telemetry"`
 }
 
 // Setting is how sessions begin.

@@ -71,6 +71,21 @@ func (f *faults) network(c Config) {
 		f.transparent(c.Listen)
 	}
 	f.metrics(c.Listen)
+	f.extAuthz(c.Listen)
+}
+
+// extAuthz checks where filters of Envoy's ask.
+func (f *faults) extAuthz(l Listen) {
+	if l.ExtAuthz == "" {
+		return
+	}
+	f.address("listen.ext_authz", l.ExtAuthz)
+	if !strings.HasSuffix(l.ExtAuthz, ":0") && (l.ExtAuthz == l.Agents || l.ExtAuthz == l.Approvers || l.ExtAuthz == l.Metrics) {
+		f.add("listen.ext_authz: %s is another door's address: it has one of its own", l.ExtAuthz)
+	}
+	if host, _, err := net.SplitHostPort(l.ExtAuthz); err == nil && !isLoopback(host) {
+		f.add("listen.ext_authz: %s can be reached from elsewhere, and speaks without TLS: take a loopback address, and run Holdgate beside the gateway", l.ExtAuthz)
+	}
 }
 
 // metrics checks where scrapers read metrics, and who may.

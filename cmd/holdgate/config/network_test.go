@@ -60,6 +60,8 @@ func TestFaultsOfHowUpstreamsAreReached(t *testing.T) {
 		`listen: {approvers_tls: {names: [a.example]}}`:                                                 "there is no certificate",
 		`listen: {approvers: "0.0.0.0:7301", approvers_tls: {own_ca: true, names: ["a.example:7301"]}}`: "listen.approvers_tls.names[0]",
 
+		`listen: {ext_authz: "0.0.0.0:7303"}`:                                     "listen.ext_authz: 0.0.0.0:7303 can be reached from elsewhere",
+		`listen: {ext_authz: "127.0.0.1:7300"}`:                                   "listen.ext_authz: 127.0.0.1:7300 is another door's address",
 		`listen: {metrics: "0.0.0.0:7302"}`:                                       "listen.metrics: 0.0.0.0:7302 can be reached from elsewhere",
 		`listen: {metrics: "10.0.0.1:7302"}`:                                      "name the networks of your scrapers",
 		`listen: {metrics: "0.0.0.0:7302", metrics_from: [0.0.0.0/0]}`:            "listen.metrics_from[0]: 0.0.0.0/0 is everybody",

@@ -119,7 +119,8 @@ func (c *Change) agents(was, is Config) {
 func (a Agent) looser(n Agent) bool {
 	token := n.TokenSHA256 != (TokenHash{}) && n.TokenSHA256 != a.TokenSHA256
 	user := a.UID != nil && (n.UID == nil || *n.UID != *a.UID)
-	return token || user || !subset(n.ServiceAccounts, a.ServiceAccounts) || a.Labels["owner"] != n.Labels["owner"]
+	word := n.AuthZEN != nil && (a.AuthZEN == nil || n.AuthZEN.Subject == SubjectTrusted && a.AuthZEN.Subject != SubjectTrusted)
+	return token || user || word || !subset(n.ServiceAccounts, a.ServiceAccounts) || a.Labels["owner"] != n.Labels["owner"]
 }
 
 // usable are the credentials that an agent of the name may use.

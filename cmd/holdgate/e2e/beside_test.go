@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -334,4 +335,40 @@ func TestARunDoesNotTakeTheNameOfAnAgentWithAToken(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("the provider was asked with %v", <-got)
 	}
+}
+
+// What a run has asked that ended waits for nobody: it interrupts no later run, and stands
+// apart and last.
+func TestAQuestionOfAnEndedRunStandsApart(t *testing.T) {
+	t.Parallel()
+	to, state := newTelemetry(t), stateDir(t)
+	args := []string{"--unconfined", "--upstream", "telemetry=" + to.URL, "--policy", to.setting(t, "ask")}
+	s := &sidecar{t: t, dir: state}
+	post := func(a *asking, path string) {
+		if _, err := io.WriteString(a.in, "http://DOOR/up/telemetry"+path+" {}\n"); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the post to "+path+" pending", func() bool { return strings.Contains(s.run("pending").stdout, path) })
+	}
+	first := runAsker(t, state, args...)
+	post(first, "/old")
+	if out := s.must("pending"); strings.Contains(out, "Nobody waits") {
+		t.Errorf("the agent waits, and pending prints\n%s", out)
+	}
+	_ = first.cmd.Process.Signal(syscall.SIGTERM)
+	<-first.ended
+	second := runAsker(t, state, args...)
+	second.says("a question of an earlier run is still open, though nobody waits for it: holdgate show ")
+	post(second, "/new")
+	out := s.must("pending")
+	now, left, apart := strings.Cut(out, "Nobody waits for these any more")
+	if !apart || !strings.Contains(now, "/new") || strings.Contains(now, "/old") || !strings.Contains(left, "/old") {
+		t.Errorf("pending prints\n%s", out)
+	}
+	for _, r := range s.pending() {
+		if shown := s.must("show", r.ID); strings.Contains(shown, "from a run that ended at ") != regexp.MustCompile(`(?m)^http .*/old$`).MatchString(shown) {
+			t.Errorf("show prints\n%s", shown)
+		}
+	}
+	_ = second.cmd.Process.Signal(syscall.SIGTERM)
 }

@@ -63,6 +63,9 @@ func Since(t time.Time) time.Duration { return Now().Sub(t) }
 func Until(t time.Time) time.Duration { return t.Sub(Now()) }
 `
 
+// looksEach is how the queue's source says how often it looks at the clock.
+const looksEach = "maxSleep = time.Minute"
+
 var (
 	askedTime = regexp.MustCompile(`\btime\.(Now|Since|Until)\b`)
 	itsName   = regexp.MustCompile(`(?m)^package \w+$`)
@@ -70,8 +73,8 @@ var (
 
 // turnedProgram builds the program from its own source, in which each question
 // for the time of day is put to a clock that the test can turn. Nothing else
-// differs, and the source itself knows nothing of it. Libraries keep the real
-// clock.
+// differs but that the queue looks at the clock each second, not each minute, and the
+// source itself knows nothing of it. Libraries keep the real clock.
 func turnedProgram(t *testing.T) string {
 	t.Helper()
 	const module, main = "github.com/holdgate/holdgate", "github.com/holdgate/holdgate/cmd/holdgate"
@@ -92,6 +95,7 @@ func turnedProgram(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	often := 0
 	for path := range strings.FieldsSeq(string(files)) {
 		source, err := os.ReadFile(path)
 		if err != nil {
@@ -100,12 +104,17 @@ func turnedProgram(t *testing.T) string {
 		if !askedTime.Match(source) {
 			continue
 		}
+		often += bytes.Count(source, []byte(looksEach))
+		source = bytes.ReplaceAll(source, []byte(looksEach), []byte("maxSleep = time.Second"))
 		source = askedTime.ReplaceAll(source, []byte("turned.$1"))
 		name := itsName.FindIndex(source)
 		if name == nil {
 			t.Fatalf("%s has no package clause", path)
 		}
 		put(path, fmt.Appendf(bytes.Clone(source[:name[1]]), "; import %q%s\n\nvar _ time.Time\n", module+"/turned", source[name[1]:]))
+	}
+	if often != 1 {
+		t.Fatalf("the source says %q %d times, want once", looksEach, often)
 	}
 	put(filepath.Join(strings.TrimSpace(string(root)), "turned", "turned.go"), []byte(turnedSource))
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
@@ -116,7 +125,7 @@ func turnedProgram(t *testing.T) string {
 	if err := os.WriteFile(as, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", as, "-o", program, main).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", as, "-o", program, main).CombinedOutput(); err != nil {
 		t.Fatalf("building with a clock that can be turned: %v\n%s", err, out)
 	}
 	return program
@@ -151,22 +160,6 @@ decision := {"action": "hold", "rule": "clock.held", "risk": "low", "hold": {"ti
 	input.tool.name == "Bash"
 }
 `
-
-// untilLate is until for what the sidecar notices of a clock that was set: it
-// looks every minute.
-func untilLate(t *testing.T, what string, fn func() bool) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	over := time.After(4 * time.Minute)
-	for !fn() {
-		select {
-		case <-tick.C:
-		case <-over:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
 
 // A clock that is set forward ends what waits and what was granted, and one that
 // is set back brings nothing to life: no call goes on that nobody approved.
@@ -221,7 +214,7 @@ func TestAClockThatJumpsLetsNothingThrough(t *testing.T) {
 	clock.turn(2 * time.Hour)
 	again := ask(granted)
 	asked := s.held(granted) // the grant is over
-	untilLate(t, "the call that waits to expire", func() bool {
+	until(t, "the call that waits to expire", func() bool {
 		return parse[request](t, s.must("show", waiting.ID, "--json")).Status == "expired"
 	})
 	refused(forward, "a call whose time a clock ended")

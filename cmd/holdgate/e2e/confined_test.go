@@ -20,10 +20,7 @@ func confinedPrograms() []agentProgram {
 		{
 			program: "claude", upstream: "anthropic", args: []string{"-p", "--allowedTools", "Bash", "--"},
 			env: func(base, _ string) []string {
-				return []string{
-					"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=test",
-					"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-				}
+				return []string{"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=test"} // run switches its telemetry off
 			},
 		},
 		{

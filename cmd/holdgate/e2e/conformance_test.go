@@ -17,6 +17,7 @@ const allowAll = "package holdgate\n\nimport rego.v1\n\ndecision := {\"action\":
 // The official conformance suite of MCP must see no difference between a server
 // and the same server behind Holdgate.
 func TestTheOfficialConformanceSuiteSeesNoDifference(t *testing.T) {
+	t.Parallel()
 	straight := nodeServer(t, "mcp-conformance-server.mjs")
 	want := conformance(t, straight+"/mcp")
 	passed := 0

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -164,5 +165,157 @@ func TestNoSecretLeavesAContainedRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A script of the project writes what runs later, by names that nobody sees in the call:
+// none of it is changed, and the model and the log learn so.
+func TestUnreadCodeDoesNotChangeWhatRunsLater(t *testing.T) {
+	clients := clientsDir(t)
+	if _, strong := kinds(t)["strong"]; !strong {
+		t.Skip("NOT TESTED: strong confinement cannot be had here")
+	}
+	a := confinedPrograms()[0]
+	program := filepath.Join(clients, "node_modules", ".bin", a.program)
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("%s is not installed: %v", a.program, err)
+	}
+	t.Parallel()
+	plain := newProvider(t)
+	project, state, home := t.TempDir(), stateDir(t), freshHome(t)
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", project).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	later := []string{".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json", ".envrc", "CLAUDE.md", ".github/workflows/ci.yml"}
+	for name, text := range map[string]string{
+		"plan":   strings.Join(later, "\n"),
+		"gen.py": "import os\nfor p in open('plan').read().split():\n    try:\n        os.makedirs(os.path.dirname(p) or '.', exist_ok=True)\n        open(p, 'a').write('x')\n    except OSError:\n        pass\nopen('made', 'w').write('x')\n",
+	} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(project, ".git/config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://127.0.0.1:7300/up/" + a.upstream
+	if a.prepare != nil {
+		a.prepare(t, base, home, project)
+	}
+	p := start(t, func(ctx context.Context) *exec.Cmd {
+		args := []string{"run", "--undo", "--state-dir", state, "--base-url", "--upstream", a.upstream + "=" + plain.URL, "--", program}
+		cmd := exec.CommandContext(ctx, binary, append(append(args, a.args...), "run: python3 gen.py")...)
+		cmd.Dir = project
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env(base, home)...)
+		return cmd
+	})
+	out := p.output()
+	if _, err := os.Stat(filepath.Join(project, "made")); err != nil {
+		t.Fatalf("the script did not run: %v: %s\n%s", err, out, &p.stderr)
+	}
+	for _, name := range later {
+		if b, err := os.ReadFile(filepath.Join(project, name)); (err == nil) != (name == ".git/config") || err == nil && string(b) != string(config) {
+			t.Errorf("%s was changed: %v: %s", name, err, b)
+		}
+	}
+	plain.mu.Lock()
+	asked := strings.Join(plain.bodies, "\n")
+	plain.mu.Unlock()
+	log := (&sidecar{t: t, dir: state}).must("audit", "query", "--json")
+	for where, text := range map[string]string{"the model's next request": asked, "the log": log, "the end of the run": p.stderr.String()} {
+		if !strings.Contains(text, "runs later by itself") || !strings.Contains(text, ".git/hooks/pre-commit") {
+			t.Errorf("%s does not say what was refused: %s", where, text)
+		}
+	}
+}
+
+// A call may change what runs later once it was let go on, and only it: what a person
+// approves is written, and what git checks out; code that nobody read, in the next call,
+// does not change the same files. What the configuration names it does.
+func TestACallChangesWhatRunsLaterUntilItsResult(t *testing.T) {
+	clients := clientsDir(t)
+	if _, strong := kinds(t)["strong"]; !strong {
+		t.Skip("NOT TESTED: strong confinement cannot be had here")
+	}
+	a := confinedPrograms()[0]
+	program := filepath.Join(clients, "node_modules", ".bin", a.program)
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("%s is not installed: %v", a.program, err)
+	}
+	t.Parallel()
+	for _, sidecar := range []string{"a sidecar of its own", "beside another's"} {
+		t.Run(sidecar, func(t *testing.T) {
+			t.Parallel()
+			a.changesLater(t, program, sidecar == "beside another's")
+		})
+	}
+}
+
+func (a agentProgram) changesLater(t *testing.T, program string, beside bool) {
+	t.Helper()
+	// What a command prints last tells the model what to do next.
+	const (
+		writes   = "mkdir -p .github/workflows; echo approved > .github/workflows/a.yml; cat 1"
+		checkout = "git checkout -q other; cat 2"
+		unread   = "python3 gen.py"
+	)
+	model := newProvider(t)
+	model.latest = regexp.MustCompile(`run: (mkdir|git checkout|python3)`)
+	project, state, home := t.TempDir(), stateDir(t), freshHome(t)
+	setup := exec.CommandContext(t.Context(), "sh", "-ec", `git init -q .; git commit -q --allow-empty -m x; git checkout -q -b other
+mkdir -p .github/workflows; echo theirs | tee .github/workflows/ci.yml > .envrc; git add .; git commit -q -m y; git checkout -q -`)
+	setup.Dir = project
+	setup.Env = append(os.Environ(), "HOME="+home, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	settings := filepath.Join(t.TempDir(), "holdgate.yaml")
+	for path, text := range map[string]string{
+		settings:                    "run: {later: [.vscode]}",
+		filepath.Join(project, "1"): "run: " + checkout,
+		filepath.Join(project, "2"): "run: " + unread,
+		project + "/gen.py":         "import os\nos.makedirs('.vscode')\nfor d in ('.github/workflows', '.', '.vscode'):\n    for p in os.listdir(d) + ['tasks.json']:\n        if p in ('a.yml', 'ci.yml', '.envrc', 'tasks.json'):\n            try:\n                open(d + '/' + p, 'w').write('x')\n            except OSError:\n                pass\nopen('made', 'w').write('x')\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"run", "--undo", "--state-dir", state, "--config", settings, "--base-url"}
+	if upstream := []string{"--upstream", a.upstream + "=" + model.URL}; beside {
+		serveIn(t, state, nil, upstream...)
+	} else {
+		args = append(args, upstream...)
+	}
+	p := start(t, func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, binary, append(append(append(args, "--", program), a.args...), "run: "+writes)...)
+		cmd.Dir = project
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "CI=1"}, a.env("http://127.0.0.1:7300/up/"+a.upstream, home)...)
+		return cmd
+	})
+	defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
+	s := &sidecar{t: t, dir: state}
+	until(t, "a sidecar", func() bool { return !p.running() || s.run("pending").code == 0 })
+	r := s.held("echo approved")
+	if _, err := os.Stat(filepath.Join(project, ".github")); err == nil {
+		t.Error("the call ran before anybody was asked")
+	}
+	s.answer(r.ID, "approve")
+	p.output()
+	if _, err := os.Stat(filepath.Join(project, "made")); err != nil {
+		t.Fatalf("the script did not run: %v", err)
+	}
+	_, refused, _ := strings.Cut(p.stderr.String(), "holdgate: not changed, ")
+	refused, _, _ = strings.Cut(refused, "\n")
+	for name, want := range map[string]string{".github/workflows/a.yml": "approved", ".github/workflows/ci.yml": "theirs", ".envrc": "theirs", ".vscode/tasks.json": "x"} {
+		if b, err := os.ReadFile(filepath.Join(project, name)); strings.TrimSpace(string(b)) != want {
+			t.Errorf("%s has %q (%v), want %q", name, b, err, want)
+		}
+		if strings.Contains(refused, name) != (want != "x") {
+			t.Errorf("%s: the end of the run says %q", name, refused)
+		}
+	}
+	if len(model.asked("says: not changed")) == 0 {
+		t.Error("the model was not told what was refused")
 	}
 }

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -80,6 +81,7 @@ func (c *crash) say(command string) []call {
 // Whatever is killed whenever: what was acknowledged is there afterwards, what
 // arrives was approved, and nothing arrives twice.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	rounds := 30
 	if testing.Short() {
 		rounds = 5
@@ -110,14 +112,18 @@ func (c *crash) rounds(rounds int) {
 // round has agents ask, kills the sidecar in the midst of it, starts it again,
 // and checks what the world looks like once every agent has its answer.
 func (c *crash) round(n int) {
-	var agents sync.WaitGroup
+	ctx, over := context.WithCancel(c.t.Context())
+	var agents, person sync.WaitGroup
+	defer func() {
+		over()
+		agents.Wait()
+		person.Wait()
+	}()
 	for i, kind := range agentKinds {
 		a := &agent{c: c, kind: kind, command: fmt.Sprintf("rm -rf r%da%d-%s", n, i, kind.name), rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0))}
-		agents.Go(a.run)
+		agents.Go(func() { a.run(ctx) })
 	}
-	over := make(chan struct{})
-	var person sync.WaitGroup
-	person.Go(func() { c.answerAll(over) })
+	person.Go(func() { c.answerAll(ctx) })
 
 	c.wait()
 	if c.outage != nil {
@@ -127,7 +133,7 @@ func (c *crash) round(n int) {
 	c.start()
 	c.remembers()
 	agents.Wait()
-	close(over)
+	over()
 	person.Wait()
 	c.verify()
 }
@@ -154,13 +160,13 @@ func (c *crash) wait() {
 	<-time.After(after)
 }
 
-// answerAll answers what is pending until over is closed.
-func (c *crash) answerAll(over <-chan struct{}) {
+// answerAll answers what is pending until the round is over.
+func (c *crash) answerAll(ctx context.Context) {
 	tick := time.NewTicker(3 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
-		case <-over:
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
@@ -292,7 +298,7 @@ func TestATimerActsAfterACrash(t *testing.T) {
 	t.Parallel()
 	policy := write(t, "short.rego", `package holdgate.custom.short
 
-decisions contains {"action": "hold", "rule": "short.time", "reason": "Asked for a moment only.", "hold": {"timeout": "1s"}} if {
+decisions contains {"action": "hold", "rule": "short.time", "reason": "Asked for a moment only.", "hold": {"timeout": "10s"}} if {
 	some c in input.facts.commands
 	c.program == "touch"
 }

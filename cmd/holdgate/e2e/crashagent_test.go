@@ -46,8 +46,9 @@ type agent struct {
 // impatient is on how many of its first tries an agent may hang up by itself.
 const impatient = 2
 
-func (a *agent) run() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// run asks until it has its answer, or the round is over.
+func (a *agent) run(round context.Context) {
+	ctx, cancel := context.WithTimeout(round, patience)
 	defer cancel()
 	last := ""
 	for ctx.Err() == nil {
@@ -63,6 +64,9 @@ func (a *agent) run() {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(1+a.rnd.IntN(20)) * time.Millisecond): // it backs off
 		}
+	}
+	if round.Err() != nil {
+		return
 	}
 	a.c.t.Errorf("%s: silence: no answer in %v and %d tries; the last was %q", a.command, patience, a.tries, last)
 }

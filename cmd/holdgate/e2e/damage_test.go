@@ -69,6 +69,44 @@ func TestADamagedTableIsNamedAndLosesNothing(t *testing.T) {
 	s.must("audit", "verify")
 }
 
+// A log that was damaged on the disk keeps the sidecar from starting. The commands say what
+// is lost, and mend it where nothing is: all that waited still waits.
+func TestADamagedLogIsCheckedAndSalvaged(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	args := []string{"--upstream", "anthropic=" + p.URL}
+	s := serve(t, nil, args...)
+	var before []request
+	for _, command := range []string{"rm -rf one", "rm -rf two", "rm -rf three"} {
+		hold(t, s, command)
+		before = append(before, s.held(command))
+	}
+	s.kill()
+	state := []string{"HOLDGATE_STATE_DIR=" + s.dir}
+	if r := holdgate(t, state, "store", "check"); r.code != 0 {
+		t.Errorf("before the damage: %v", r)
+	}
+	log := newest(t, s, "*.wal")
+	rewrite(t, log, func(b []byte) []byte {
+		b[len(bytes.TrimRight(b, "\x00"))/2] ^= 0x55
+		return b
+	})
+	refusesToStart(t, s.dir, filepath.Base(log), "holdgate store check")
+	if r := holdgate(t, state, "store", "check"); r.code != 1 || !strings.Contains(r.stdout+r.stderr, "nothing is lost") {
+		t.Errorf("check says %v", r)
+	}
+	if r := holdgate(t, state, "store", "salvage"); r.code != 0 || !strings.Contains(r.stdout, "db.damaged-") {
+		t.Errorf("salvage says %v", r)
+	}
+	s = serveIn(t, s.dir, nil, args...)
+	for _, want := range before {
+		if got := parse[request](t, s.must("show", want.ID, "--json")); got.Status != "pending" {
+			t.Errorf("request %s is %s", want.ID, got.Status)
+		}
+	}
+	s.must("audit", "verify")
+}
+
 // The write that was under way when the power went may have reached the disk in
 // part. It was never acknowledged; everything before it was.
 func TestAWriteThatWasTornIsNoWrite(t *testing.T) {

@@ -42,7 +42,7 @@ func TestTheDashboardShowsData(t *testing.T) {
 
 	missing := dashboardQueries(t)
 	round := 0
-	untilLate(t, "data for every query", func() bool {
+	until(t, "data for every query", func() bool {
 		round++
 		<-turnWithKey(t, s, fmt.Sprintf("echo %d", round))
 		held := fmt.Sprintf("rm -rf folder%d", round)

@@ -205,7 +205,7 @@ oidc:
 		t.Helper()
 		answer := s.asks(command)
 		r := s.held(command)
-		status, _ := p.post("/requests/"+r.ID, "decision", "approve", "digest", r.Call.Digest)
+		status, _ := p.post("/requests/"+r.ID, "decision", "approve", "sure", "1", "digest", r.Call.Digest)
 		if status == http.StatusSeeOther {
 			<-answer.ended
 		}

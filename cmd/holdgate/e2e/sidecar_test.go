@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +28,13 @@ type sidecar struct {
 	agents, approvers string // addresses
 	cmd               *exec.Cmd
 	exited            chan struct{}
+}
+
+// in is the sidecar as a test of its test uses it: what fails is that one.
+func (s *sidecar) in(t *testing.T) *sidecar {
+	sub := *s
+	sub.t = t
+	return &sub
 }
 
 // stateDir makes a state folder. Its path is short, for that of the socket in
@@ -93,7 +101,7 @@ func (s *sidecar) ready(lines *bufio.Scanner) error {
 	at := map[string]*string{"agents": &s.agents, "approvers": &s.approvers}
 	for s.agents == "" || s.approvers == "" {
 		if !lines.Scan() {
-			return fmt.Errorf("it ended before it was ready: %w", lines.Err())
+			return errors.Join(errors.New("it ended before it was ready"), lines.Err())
 		}
 		var l struct{ Listening, Addr string }
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {

@@ -18,11 +18,12 @@ import (
 )
 
 // twins makes the state folders of two sidecars that keep their state in one
-// database, and what their configuration says of it.
-func twins(t *testing.T) (config string, dirs []string) {
+// database, and what their configuration says of it: how long one must be silent until
+// the other takes over.
+func twins(t *testing.T, takeOver string) (config string, dirs []string) {
 	t.Helper()
 	url := pgtest.URL(t, t.TempDir())
-	return fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url), twinFolders(t)
+	return fmt.Sprintf("store: {postgres: {url: %q, take_over: %s}}\n", url, takeOver), twinFolders(t)
 }
 
 // twinFolders makes two state folders with the same secret.
@@ -45,7 +46,8 @@ func twinFolders(t *testing.T) (dirs []string) {
 // Whichever of two sidecars is killed whenever, the other one goes on with what
 // was acknowledged, and nothing arrives twice.
 func TestCrashOnPostgreSQL(t *testing.T) {
-	config, dirs := twins(t)
+	t.Parallel()
+	config, dirs := twins(t, "1s")
 	rounds := 6
 	if testing.Short() {
 		rounds = 2
@@ -57,6 +59,7 @@ func TestCrashOnPostgreSQL(t *testing.T) {
 
 // The same where the database's server is killed first, and started again.
 func TestCrashWithTheDatabase(t *testing.T) {
+	t.Parallel()
 	dirs := twinFolders(t)
 	server := pgtest.Start(t)
 	config := fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres"))
@@ -73,6 +76,7 @@ func TestCrashWithTheDatabase(t *testing.T) {
 // The same where the database's server is lost for good, and its synchronous
 // replica takes its place.
 func TestCrashWithAFailover(t *testing.T) {
+	t.Parallel()
 	dirs := twinFolders(t)
 	primary := pgtest.Start(t)
 	replica := pgtest.StartReplica(t, primary)
@@ -99,6 +103,7 @@ func TestCrashWithAFailover(t *testing.T) {
 // nothing could be written of it. A held call waits on, and is answered once the
 // database is back.
 func TestADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
 	dirs := twinFolders(t)
 	server := pgtest.Start(t)
 	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", pgtest.Address(server.Socket, "postgres")))
@@ -144,9 +149,12 @@ func awaitKeptAnswer(t *testing.T, url string) {
 // A sidecar that stands by is alive and not ready, and takes over when the other
 // one ends.
 func TestAStandby(t *testing.T) {
-	config, dirs := twins(t)
-	file := write(t, "holdgate.yaml", config)
-	first := serveIn(t, dirs[0], nil, "--config", file)
+	t.Parallel()
+	config, dirs := twins(t, "20s") // however busy the machine is, the first one works until it is stopped
+	of := func(member string) string {
+		return write(t, member+".yaml", strings.Replace(config, "take_over", "member: "+member+", take_over", 1))
+	}
+	first := serveIn(t, dirs[0], nil, "--config", of("first"))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +162,7 @@ func TestAStandby(t *testing.T) {
 	addr := ln.Addr().String()
 	ln.Close()
 	ready := make(chan *sidecar)
-	go func() { ready <- serveIn(t, dirs[1], nil, "--config", file, "--approvers", addr) }()
+	go func() { ready <- serveIn(t, dirs[1], nil, "--config", of("second"), "--approvers", addr) }()
 	probe := func(path string) (int, string) {
 		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			r, err := http.Get("http://" + addr + path)
@@ -181,9 +189,10 @@ func TestAStandby(t *testing.T) {
 	if r := holdgate(t, env, "status", "--short"); r.stdout != "holdgate: standing by\n" {
 		t.Errorf("status --short: %v", r)
 	}
-	if out := first.must("members"); strings.Count(out, "works") != 1 || strings.Count(out, "stands by") != 1 {
-		t.Errorf("members:\n%s", out)
-	}
+	until(t, "both members", func() bool {
+		out := first.must("members")
+		return strings.Count(out, "works") == 1 && strings.Count(out, "stands by") == 1
+	})
 	first.stop()
 	second := <-ready
 	if status, body := probe("/readyz"); status != http.StatusOK {
@@ -194,11 +203,18 @@ func TestAStandby(t *testing.T) {
 	if len(list) != 1 || list[0].State != "works" || list[0].Version == "" {
 		t.Errorf("members afterwards: %+v", list)
 	}
+	for _, member := range []string{"first", "second"} {
+		begun := parse[[]struct{ Member, Type string }](t, second.must("audit", "query", "--member", member, "--type", "start", "--json"))
+		if len(begun) != 1 || begun[0].Member != member || begun[0].Type != "start" {
+			t.Errorf("the log says of %s: %+v", member, begun)
+		}
+	}
 }
 
 // Members with different keys could not open what the others sealed.
 func TestAnotherSecretIsRefused(t *testing.T) {
-	config, dirs := twins(t)
+	t.Parallel()
+	config, dirs := twins(t, "20s")
 	file := write(t, "holdgate.yaml", config)
 	serveIn(t, dirs[0], nil, "--config", file) // it works: the other one would stand by
 	other := stateDir(t)
@@ -211,6 +227,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 // A line that is added to secret.key seals from then on. What was sealed before is
 // opened, and a member that has not got the line does not work.
 func TestSealingKeysAreRotated(t *testing.T) {
+	t.Parallel()
 	dirs := twinFolders(t)
 	url := pgtest.URL(t, t.TempDir())
 	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url))

@@ -158,6 +158,7 @@ func TestAgentsInTmux(t *testing.T) {
 	t.Parallel()
 	for _, a := range interactivePrograms() {
 		t.Run(a.program, func(t *testing.T) {
+			t.Parallel()
 			program := filepath.Join(clients, "node_modules", ".bin", a.program)
 			if _, err := os.Stat(program); err != nil {
 				t.Skipf("SKIPPED, NOT TESTED: %s is not installed: %v", a.program, err)
@@ -238,7 +239,7 @@ func (a agentProgram) decideInTmux(t *testing.T, program string) {
 	}
 	screen := p.asks("rm -r data-approved")
 	t.Logf("%s is asked about\n%s", a.program, screen)
-	if !strings.Contains(screen, "can be undone where git keeps the files (2 files)") {
+	if !strings.Contains(tight(screen), tight("Deletes ./data-approved and everything in it (2 files")) {
 		t.Errorf("it does not say how many files go: %s", screen)
 	}
 	if gone(approved) {

@@ -7,10 +7,9 @@
 //	run -> sidecar  [Doors], with the listeners
 //	sidecar -> run  [Served]
 //
-// The connection then stays. A byte of the run's says that what its agent changes
-// cannot be undone any longer. Where it ends on one side the run has ended, or
-// the sidecar has; the listeners are closed with it. Each message is one line of
-// JSON, and an answer to the one before, so that nobody reads ahead.
+// Each of these is one line of JSON, and an answer to the one before, so that nobody
+// reads ahead. The connection then stays, with a [Line] now and then. Where it ends on
+// one side the run has ended, or the sidecar has; the listeners are closed with it.
 package handover
 
 import (
@@ -51,22 +50,27 @@ type Served struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Bounds of one message.
-const (
-	maxMessage = 256 << 10
-	maxFiles   = 16
-)
+// maxMessage bounds a message, in bytes.
+const maxMessage = 256 << 10
+
+// MaxFiles is how many files may come with one message.
+const MaxFiles = 16
 
 // Send sends a message, and files with its first byte.
 func Send(c *net.UnixConn, message any, files ...*os.File) error {
 	text, err := json.Marshal(message)
+	if len(text) >= maxMessage {
+		return fmt.Errorf("the message would have %d bytes, and one has %d at most", len(text), maxMessage)
+	}
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
 	var rights []byte
 	if len(files) > 0 {
-		rights = rightsOf(files)
+		if rights, err = rightsOf(files); err != nil {
+			return err
+		}
 	}
 	n, _, err := c.WriteMsgUnix(text, rights, nil)
 	if err == nil && n < len(text) {

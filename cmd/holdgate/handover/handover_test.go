@@ -112,7 +112,7 @@ func TestWhatIsNoDoorIsNotTaken(t *testing.T) {
 		{"fewer files than named", 1, []string{Agents, Redirected}, "1 files came, and 2 were named"},
 		{"something else", 1, []string{"approvers"}, `nobody knows what "approvers" is`},
 		{"no agents' door", 1, []string{Redirected}, "no agents' door came"},
-		{"too many", maxFiles + 1, nil, "more files came than a run has"},
+		{"too many", MaxFiles + 1, nil, "more files came than a run has"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -11,15 +11,22 @@ import (
 const truncated = syscall.MSG_CTRUNC
 
 // controlSpace is what a control message with as many files as there may be takes.
-var controlSpace = syscall.CmsgSpace(maxFiles * 4)
+var controlSpace = syscall.CmsgSpace(MaxFiles * 4)
 
-// rightsOf is the control message that takes files along.
-func rightsOf(files []*os.File) []byte {
+// rightsOf is the control message that takes files along. Their mode stays as it is:
+// [os.File.Fd] would have whoever listens on one of them block.
+func rightsOf(files []*os.File) ([]byte, error) {
 	fds := make([]int, len(files))
 	for i, f := range files {
-		fds[i] = int(f.Fd())
+		raw, err := f.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(fd uintptr) { fds[i] = int(fd) })
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return syscall.UnixRights(fds...)
+	return syscall.UnixRights(fds...), nil
 }
 
 // received are the files of a control message.

@@ -11,7 +11,7 @@ const (
 	controlSpace = 0
 )
 
-func rightsOf([]*os.File) []byte { return nil }
+func rightsOf([]*os.File) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 func received(oob []byte) ([]*os.File, error) {
 	if len(oob) == 0 {

@@ -74,7 +74,7 @@ func agent(args []string) int {
 		}
 	case "stubborn": // does not end when it is told to
 		got := make(chan os.Signal, 1)
-		signal.Notify(got, syscall.SIGTERM)
+		signal.Notify(got, syscall.SIGTERM, syscall.SIGHUP)
 		fmt.Println("here")
 		<-got
 		fmt.Println("still here")

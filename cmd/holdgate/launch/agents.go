@@ -25,6 +25,9 @@ type Agent struct {
 	// baseURL are the variables that take the place of a provider's address,
 	// with the path of the sidecar that they lead to.
 	baseURL []baseURL
+	// quiet are variables, as NAME=VALUE, by which its maker says that it sends and fetches
+	// nothing by itself.
+	quiet []string
 	// note tells the person what to know before it runs; empty: nothing.
 	note string
 }
@@ -57,6 +60,7 @@ func calls(format string) string {
 func agents() []Agent {
 	return []Agent{
 		{Program: "claude", baseURL: []baseURL{anthropicURL},
+			quiet:  []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1"},
 			Led:    "HTTPS_PROXY; with --base-url ANTHROPIC_BASE_URL",
 			Seen:   []string{calls("Anthropic Messages")},
 			Unseen: []string{"its hooks, which it runs by itself at each tool call: keep .claude/settings.json from being changed unasked"},
@@ -64,12 +68,11 @@ func agents() []Agent {
 		{Program: "codex",
 			// Its shared server, which it finds by a path socket, would be confined with
 			// nobody, and led to no sidecar.
-			args:   []string{"--no-daemon"},
-			Led:    "HTTPS_PROXY; a provider's address is in its config.toml alone",
-			Seen:   []string{calls("OpenAI Responses")},
-			Unseen: []string{"nothing over its WebSocket: that is refused, and it goes on over HTTP"},
-			Do:     []string{"start it with --sandbox danger-full-access: its own sandbox cannot start inside Holdgate's confinement, which takes its place"},
-			note:   "codex's own sandbox cannot start inside another: give it --sandbox danger-full-access where it is confined"},
+			args: []string{"--no-daemon"},
+			Led:  "HTTPS_PROXY; a provider's address is in its config.toml alone",
+			Seen: []string{calls("OpenAI Responses, over its WebSocket and over HTTP")},
+			Do:   []string{"start it with --sandbox danger-full-access: its own sandbox cannot start inside Holdgate's confinement, which takes its place"},
+			note: "codex's own sandbox cannot start inside another: give it --sandbox danger-full-access where it is confined"},
 		{Program: "gemini", baseURL: []baseURL{geminiURL},
 			Led:    "HTTPS_PROXY; with --base-url GOOGLE_GEMINI_BASE_URL",
 			Seen:   []string{calls("the Gemini API")},
@@ -131,6 +134,14 @@ func About(program string) Agent {
 // Arguments are those that the program is started with, where a person gave these.
 func Arguments(program string, given []string) []string {
 	return slices.Concat(find(program).args, given)
+}
+
+// Quiet are the variables, as NAME=VALUE, that keep a program from sending telemetry, but
+// for those that the environment has already: the person has said otherwise.
+func Quiet(program string, environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(find(program).quiet), func(v string) bool {
+		return slices.ContainsFunc(environment, func(set string) bool { return name(set) == name(v) })
+	})
 }
 
 // Note is what a person should know before the program runs behind Holdgate,

@@ -36,7 +36,7 @@ func (q *question) always() (answer, bool) {
 		q.note = q.elsewhere()
 		return answer{}, false
 	case !q.whole():
-		q.note = notYet
+		q.note = q.notYet()
 		return answer{}, false
 	}
 	kinds := q.alwaysKinds()

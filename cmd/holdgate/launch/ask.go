@@ -38,7 +38,8 @@ func (s *session) askAll(ctx context.Context) {
 }
 
 // next returns the oldest request that may be asked about now, and how many
-// more there are. Where the sidecar does not answer it is asked again.
+// more there are. What a run has left that ended interrupts nobody: the agent waits for
+// none of it. Where the sidecar does not answer it is asked again.
 func (s *session) next(ctx context.Context, notBefore map[string]time.Time) (r approvals.Request, more int, ok bool) {
 	list, err := s.o.Door.List(ctx, approvals.Filter{Status: holdgate.StatusPending, Agent: s.o.Agent})
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *session) next(ctx context.Context, notBefore map[string]time.Time) (r a
 	now := time.Now()
 	for _, p := range list {
 		switch {
-		case now.Before(notBefore[p.ID]):
+		case now.Before(notBefore[p.ID]), p.RunEnded != nil:
 		case !ok:
 			r, ok = p, true
 		default:
@@ -193,7 +194,7 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 // refresh sees whether the request has ended elsewhere, or has changed.
 func (d *dialogue) refresh(ctx context.Context) (over bool) {
 	see := d.s.o.Door.Request
-	if d.q.byItself() {
+	if d.q.byItself() && !d.q.folded && !d.q.cramped {
 		see = d.s.o.Door.Shown
 	}
 	r, err := see(ctx, d.q.r.ID)

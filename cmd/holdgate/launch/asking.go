@@ -73,7 +73,7 @@ func (s *session) run(ctx context.Context, signals Signals) error {
 	copying.Go(s.copyOutput)
 	typing.Go(func() {
 		if err := s.keyboard.run(stop); err != nil {
-			pass(syscall.SIGHUP) // the terminal has gone
+			end(ctx, syscall.SIGHUP, pass) // the terminal has gone, and nobody sees the agent any more
 		}
 	})
 	err = s.cmd.Wait()

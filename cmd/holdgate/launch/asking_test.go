@@ -245,14 +245,26 @@ func TestTheAgentsEndEndsTheQuestion(t *testing.T) {
 }
 
 func TestAClosedTerminalEndsTheAgent(t *testing.T) {
-	t.Parallel()
-	tm := inTerminal(t, "ask", "rm -rf data")
-	tm.sees(prompt)
-	if err := tm.pty.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := tm.code(), 128+int(syscall.SIGHUP); got != want {
-		t.Errorf("exit code %d, want %d", got, want)
+	for _, tt := range []struct {
+		name string
+		role []string
+		sees string
+		code int
+	}{
+		{"by SIGHUP, which it can heed", []string{"ask", "rm -rf data"}, prompt, 128 + int(syscall.SIGHUP)},
+		{"by SIGKILL where it does not", []string{"stubborn"}, "here", 128 + int(syscall.SIGKILL)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tm := inTerminal(t, tt.role...)
+			tm.sees(tt.sees)
+			if err := tm.pty.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := tm.code(); got != tt.code {
+				t.Errorf("exit code %d, want %d", got, tt.code)
+			}
+		})
 	}
 }
 

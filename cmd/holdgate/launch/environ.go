@@ -16,14 +16,15 @@ type Way struct {
 	BaseURL   bool // set the variables for providers' addresses too
 	// NoProxy are hosts that are asked directly; empty: none.
 	NoProxy string
-	Temp    string // the folder for temporary files; empty: as it was
+	Temp    string   // the folder for temporary files; empty: as it was
+	Quiet   []string // see the function of this name
 	// Placeholders are variables, as NAME=VALUE, that stand for what the sidecar
 	// holds.
 	Placeholders []string
 }
 
-// EnvAgents names the agents' door, as HOST:PORT, to commands that are started
-// outside [Run]. What runs in it finds the door by the proxy variables.
+// EnvAgents names the agents' door, as HOST:PORT, to commands of Holdgate's that an agent
+// or its scripts start.
 const EnvAgents = "HOLDGATE_AGENTS"
 
 // Environment is base, changed so that the program finds the sidecar: by the
@@ -35,6 +36,7 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 	set := []string{
 		"HTTP_PROXY=http://" + w.Agents, "http_proxy=http://" + w.Agents,
 		"HTTPS_PROXY=http://" + w.Agents, "https_proxy=http://" + w.Agents,
+		EnvAgents + "=" + w.Agents,
 		"NO_PROXY=" + w.NoProxy, "no_proxy=" + w.NoProxy,
 		"SSL_CERT_FILE=" + w.Bundle, // OpenSSL, Go, Rust: it takes the place of the system's
 		"NODE_EXTRA_CA_CERTS=" + w.CA,
@@ -53,7 +55,7 @@ func Environment(base []string, program string, w Way, secrets ...string) []stri
 	if w.Temp != "" {
 		set = append(set, "TMPDIR="+w.Temp)
 	}
-	set = append(set, w.Placeholders...)
+	set = slices.Concat(set, w.Quiet, w.Placeholders)
 	hasSecret := func(v string) bool {
 		return slices.ContainsFunc(secrets, func(s string) bool { return s != "" && strings.Contains(v, s) })
 	}

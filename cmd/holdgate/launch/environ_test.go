@@ -28,7 +28,8 @@ func TestEachAgentIsLedByWhatItHeeds(t *testing.T) {
 		t.Run(c.program, func(t *testing.T) {
 			got := Environment(base, c.program, Way{Agents: "127.0.0.1:9", CA: "/c", Bundle: "/b", BaseURL: c.baseURL}, "/s", "token1", "")
 			want := slices.Concat([]string{
-				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door, "NO_PROXY=", "no_proxy=",
+				"PATH=/bin", "HTTP_PROXY=" + door, "http_proxy=" + door, "HTTPS_PROXY=" + door, "https_proxy=" + door,
+				"HOLDGATE_AGENTS=127.0.0.1:9", "NO_PROXY=", "no_proxy=",
 				"SSL_CERT_FILE=/b", "NODE_EXTRA_CA_CERTS=/c", "REQUESTS_CA_BUNDLE=/b", "CURL_CA_BUNDLE=/b", "GIT_SSL_CAINFO=/b",
 				"AWS_CA_BUNDLE=/b", "CODEX_CA_CERTIFICATE=/c", "DENO_CERT=/c",
 			}, c.want)
@@ -36,6 +37,22 @@ func TestEachAgentIsLedByWhatItHeeds(t *testing.T) {
 				t.Errorf("the environment differs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTelemetryIsOffUnlessThePersonSaysOtherwise(t *testing.T) {
+	const off = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
+	w := Way{Agents: "127.0.0.1:9", Quiet: Quiet("/usr/bin/claude", []string{"PATH=/bin"})}
+	if got := Environment([]string{"PATH=/bin"}, "claude", w); !slices.Contains(got, off+"=1") {
+		t.Errorf("Claude Code gets %q", got)
+	}
+	for _, set := range []string{off + "=", off + "=0"} {
+		if got := Quiet("claude", []string{set}); slices.Contains(got, off+"=1") {
+			t.Errorf("with %s it gets %q", set, got)
+		}
+	}
+	if got := Quiet("my-agent", nil); len(got) > 0 {
+		t.Errorf("an agent that is not known gets %q", got)
 	}
 }
 

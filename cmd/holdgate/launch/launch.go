@@ -22,7 +22,7 @@
 // as any other; one that is given elsewhere meanwhile closes the question.
 //
 // An agent that people stop at the approvers' door is ended: by SIGTERM, and
-// 5 seconds later by SIGKILL.
+// 5 seconds later by SIGKILL. So is one whose terminal has been closed, by SIGHUP.
 //
 // Without a terminal on both sides nothing is asked: the agent gets the
 // streams as they are, and a line on stderr says how to answer from elsewhere.

@@ -81,8 +81,9 @@ func TestTheEnvironmentNamesNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := regexp.MustCompile(`(?m)^HOLDGATE_AGENTS=127\.0\.0\.1:\d+$`).ReplaceAllString(env, "")
 	for _, secret := range []string{r.dir, strings.TrimSpace(string(token)), "HOLDGATE_"} {
-		if strings.Contains(env, secret) {
+		if strings.Contains(other, secret) {
 			t.Errorf("the environment holds %q: %s", secret, env)
 		}
 	}

@@ -27,6 +27,10 @@ type question struct {
 	need    int           // how many of them must be shown before the call is approved
 	at      int           // the screen that is shown
 	seen    int           // how many were shown
+	all     bool          // the person wants long parts of the call whole
+	folded  bool          // some are not, and nothing is approved
+	terse   bool          // the terminal is small: what stands below the page is short
+	cramped bool          // it is too small for any of the page, and nothing is approved
 
 	change *draft.Change       // what the person has made of the arguments; nil: nothing
 	keep   *approvals.Remember // what is to stand from now on; nil: nothing
@@ -55,28 +59,69 @@ type answer struct {
 	relay    bool // what is shown is another page now
 }
 
-// Lines that a question takes besides those of the page, and the smallest
-// terminal that it is laid out for.
+// The smallest width that a question is laid out for, and how many lines of the page
+// there must be room for, or else what stands below it is short.
 const (
-	frameLines = 4
-	minRows    = frameLines + 4
-	minCols    = 20
+	minCols  = 20
+	fewLines = 4
 )
 
 // fit lays the page out for a terminal of this size and begins at its top: of
 // a page that was laid out differently nobody knows what was seen.
 func (q *question) fit(rows, cols int) {
-	rows, cols = max(rows, minRows), max(cols, minCols)
-	q.screens, q.at, q.seen, q.rows, q.cols = nil, 0, 0, rows, cols
+	q.screens, q.at, q.seen, q.rows, q.cols = nil, 0, 0, rows, max(cols, minCols)
 	if len(q.page) == 0 {
 		q.page = []page.Line{{}}
 	}
-	lines, room := page.Wrap(q.page, cols-1), rows-frameLines
+	lines := page.Wrap(q.page, q.cols-1)
+	if q.folded = false; !q.all {
+		lines, q.folded = page.Fold(lines, "m")
+	}
+	q.terse = false
+	room := q.room(len(lines))
+	if q.terse = room < min(fewLines, len(lines)); q.terse {
+		room = q.room(len(lines))
+	}
+	q.cramped = room < 1 || cols < minCols
+	room = max(room, 1)
 	for s := range slices.Chunk(lines, room) {
 		q.screens = append(q.screens, s)
 	}
 	q.need = (page.Needed(lines) + room - 1) / room
 }
+
+// room is how many of a page's lines fit the terminal at a time, whatever stands below
+// them but a note; under 1 where none do.
+func (q *question) room(lines int) int {
+	end := *q
+	end.step, end.need, end.cramped, end.folded = stepAnswer, 0, false, false // all was shown
+	ask := len(q.wrapped(end.prompt()))
+	if end.folded = q.folded; q.folded {
+		ask = max(ask, len(q.wrapped(end.prompt())))
+	}
+	room := q.rows - 1 - ask
+	if lines < room {
+		return room - 1 // one screen, with nothing to say of others
+	}
+	talk := 0
+	for _, form := range []string{talkNext, talkMore, talkTerse} {
+		if q.terse == (form == talkTerse) {
+			talk = max(talk, len(q.wrapped(fmt.Sprintf(form, lines, lines))))
+		}
+	}
+	if !q.terse {
+		talk = max(talk, len(q.wrapped(talkAll)))
+	}
+	return room - talk
+}
+
+// How to read on.
+const (
+	talkNext  = "-- screen %d of %d: Enter shows the next, and approving comes after --"
+	talkMore  = "-- screen %d of %d: Enter shows more, b the one before --"
+	talkTerse = "-- %d/%d: Enter --"
+	talkAll   = "-- this is all of the question: Enter shows what was before it, and names --"
+)
 
 // head is the first line of what the terminal shows. Where silence approves, it has
 // the time that is left.
@@ -101,20 +146,27 @@ func (q *question) byItself() bool {
 	return q.r.OnTimeout == holdgate.TimeoutApprove.String() && q.r.Claim == nil
 }
 
-// text is what the terminal shows. Seeing it counts.
+// text is what the terminal shows. Seeing it counts where all lines of the screen are
+// there. A note of several lines stands for the last of them.
 func (q *question) text() string {
-	q.seen = max(q.seen, q.at+1)
 	var b strings.Builder
 	b.WriteString(q.head(time.Now()) + "\n")
-	below := append(q.wrapped(q.talk()), q.wrapped(q.prompt())...)
-	lines := q.screens[q.at]
-	// A note of several lines stands for the last of a page that was shown already.
+	lines, before := q.screens[q.at], q.seen
+	q.seen = max(q.seen, q.at+1)
+	below := q.below()
+	if len(lines) > q.rows-1-len(below) && before < q.seen {
+		q.seen = before
+		below = q.below()
+	}
 	for _, l := range lines[:min(len(lines), max(q.rows-1-len(below), 0))] {
 		b.WriteString(l.String(q.colour) + "\n")
 	}
 	b.WriteString(strings.Join(below, "\n"))
 	return b.String()
 }
+
+// below is what stands below the page.
+func (q *question) below() []string { return append(q.wrapped(q.talk()), q.wrapped(q.prompt())...) }
 
 // wrapped is a text in lines as wide as the terminal, one at least. The blank at the
 // end of a prompt stays.
@@ -132,15 +184,22 @@ func (q *question) talk() string {
 	switch {
 	case q.note != "":
 		return q.note
+	case q.cramped:
+		return tooSmall
 	case n == 1:
 		return ""
+	case q.terse:
+		return fmt.Sprintf(talkTerse, q.at+1, n)
 	case q.seen < q.need:
-		return fmt.Sprintf("-- screen %d of %d: Enter shows the next, and approving comes after --", q.at+1, q.need)
+		return fmt.Sprintf(talkNext, q.at+1, q.need)
 	case q.at+1 == q.need && q.need < n:
-		return "-- this is all of the question: Enter shows what was before it, and names --"
+		return talkAll
 	}
-	return fmt.Sprintf("-- screen %d of %d: Enter shows more, b the one before --", q.at+1, n)
+	return fmt.Sprintf(talkMore, q.at+1, n)
 }
+
+// tooSmall is what a question says where the terminal has no room for the call.
+const tooSmall = "this terminal is too small to show the call: make it larger"
 
 // prompt says what to type.
 func (q *question) prompt() string {
@@ -160,14 +219,17 @@ func (q *question) prompt() string {
 	case q.word() == "":
 		words = append(words, "[a]pprove")
 	default:
-		words = append(words, q.word()+" (typed in full)")
+		words = append(words, q.word()+inFull)
 	}
 	if q.change != nil || q.keep != nil {
-		return strings.Join(append(words, "[u]ndo it and go back"), "  ") + ", then Enter: "
+		return q.choice(append(words, "[u]ndo it and go back"))
 	}
 	words = append(words, "[d]eny")
 	if q.steers() {
 		words = append(words, "[s]teer")
+	}
+	if q.folded {
+		words = append(words, "[m]ore")
 	}
 	if q.r.Briefing.Whole && q.whole() {
 		if draft.Editable(q.r) == "" {
@@ -180,11 +242,30 @@ func (q *question) prompt() string {
 	if q.pages {
 		words = append(words, "[p]age")
 	}
-	return strings.Join(append(words, "[l]ater"), "  ") + ", then Enter: "
+	return q.choice(append(words, "[l]ater"))
+}
+
+// inFull stands behind a word that is no key.
+const inFull = " (typed in full)"
+
+// choice is the prompt for one of the words.
+func (q *question) choice(words []string) string {
+	if !q.terse {
+		return strings.Join(words, "  ") + ", then Enter: "
+	}
+	for i, w := range words {
+		word, typed := strings.CutSuffix(w, inFull)
+		if !typed {
+			_, word, _ = strings.Cut(w, "[")
+			word, _, _ = strings.Cut(word, "]")
+		}
+		words[i] = word
+	}
+	return strings.Join(words, ", ") + ": "
 }
 
 // whole reports whether all of the page was shown that an answer is about.
-func (q *question) whole() bool { return q.seen >= q.need }
+func (q *question) whole() bool { return q.seen >= q.need && !q.folded && !q.cramped }
 
 func (q *question) steers() bool { return q.allows("steer") }
 
@@ -213,7 +294,9 @@ func (q *question) enter(line string) (answer, bool) {
 	rest = strings.TrimSpace(rest)
 	switch word {
 	case "":
-		q.at = min(q.at+1, len(q.screens)-1)
+		if q.at < q.seen { // else a note stood for a part of it
+			q.at = min(q.at+1, len(q.screens)-1)
+		}
 	case "b", "back":
 		q.at = max(q.at-1, 0)
 	case "p", "page":
@@ -221,6 +304,11 @@ func (q *question) enter(line string) (answer, bool) {
 			return answer{page: true}, true
 		}
 		q.note = "there is no page to show it on"
+	case "m", "more":
+		if q.all = true; q.folded {
+			return answer{relay: true}, true
+		}
+		q.note = "all of it is shown"
 	case "e", "edit":
 		return q.edit()
 	case "w", "always":
@@ -253,7 +341,15 @@ func (q *question) enter(line string) (answer, bool) {
 const interrupted = "\x03"
 
 // notYet says why a call is not approved that was not shown to its end.
-const notYet = "not all of the call was shown yet: press Enter for the rest"
+func (q *question) notYet() string {
+	switch {
+	case q.cramped:
+		return tooSmall + ", or use another terminal: holdgate show " + q.r.ID
+	case q.folded:
+		return "not all of the call was shown yet: m shows all of it"
+	}
+	return "not all of the call was shown yet: press Enter for the rest"
+}
 
 // edit has the arguments changed.
 func (q *question) edit() (answer, bool) {
@@ -263,7 +359,7 @@ func (q *question) edit() (answer, bool) {
 	case !q.r.Briefing.Whole:
 		q.note = q.elsewhere()
 	case q.change == nil && !q.whole():
-		q.note = notYet
+		q.note = q.notYet()
 	default:
 		return answer{edit: true}, true
 	}
@@ -290,7 +386,7 @@ func (q *question) approve(line string) (answer, bool) {
 	case !q.r.Briefing.Whole:
 		q.note = q.elsewhere()
 	case !q.whole():
-		q.note = notYet
+		q.note = q.notYet()
 	case word != "" && line != word:
 		q.note = fmt.Sprintf("nothing was decided; to approve this call type %s in full", quoted(word))
 	case line != "a" && line != "approve" && line != word:
@@ -311,7 +407,7 @@ func (q *question) choose(option string) (answer, bool) {
 	case !q.r.Briefing.Whole:
 		q.note = q.elsewhere()
 	case !q.whole():
-		q.note = notYet
+		q.note = q.notYet()
 	default:
 		return q.decide(api.Decision{Decision: holdgate.AnswerChoose, Choice: option})
 	}

@@ -152,9 +152,45 @@ func TestWhatWasNotShownIsNotApproved(t *testing.T) {
 	}
 }
 
+// A part of a call that fills screens is folded, and must be opened before it is approved.
+func TestALongPartIsFoldedAndOpenedBeforeItIsApproved(t *testing.T) {
+	body := strings.Repeat(`{"k":"v"},`, 4800) // 48 kB on one line
+	long := []page.Line{{Label: "what", Text: "Sends data"}, {Label: "  | ", Text: body}, {Label: "why", Text: "http.write"}}
+	q := &question{r: request(holdgate.RiskLow), page: long}
+	q.fit(40, 100)
+	text := q.text()
+	if n := strings.Count(text, "  | "); n != page.FoldTo || len(q.screens) != 1 || !strings.Contains(text, "more lines are not shown: m shows all of it") || !strings.Contains(text, "why") {
+		t.Fatalf("%d lines on %d screens:\n%s", n, len(q.screens), text)
+	}
+	if strings.Contains(q.prompt(), "pprove") || strings.Contains(q.prompt(), "[e]dit") {
+		t.Errorf("what is folded is offered for approval: %s", q.prompt())
+	}
+	if _, over := q.enter("a"); over || !strings.Contains(q.note, "m shows all") {
+		t.Errorf("approved before it was opened; it says %q", q.note)
+	}
+	if a, over := q.enter("m"); !over || !a.relay {
+		t.Fatalf("m does %+v", a)
+	}
+	q.fit(40, 100)
+	if q.text(); q.whole() {
+		t.Error("what was opened counts as shown before it was")
+	}
+	shown := 0
+	for range len(q.screens) {
+		shown += strings.Count(q.text(), `{"k":`)
+		q.enter("")
+	}
+	if q.text(); !q.whole() || shown < 4700 {
+		t.Errorf("to the end %d parts were shown", shown)
+	}
+	if a, over := q.enter("a"); !over || a.decision.Decision != holdgate.AnswerApprove {
+		t.Errorf("not approved after all was shown: %+v", a)
+	}
+}
+
 func TestAQuestionFitsItsTerminal(t *testing.T) {
 	long := strings.Repeat("x", 500) + strings.Repeat("漢", 500)
-	for _, size := range [][2]int{{40, 100}, {24, 80}, {minRows, minCols}} {
+	for _, size := range [][2]int{{40, 100}, {24, 80}, {8, minCols}} {
 		q := &question{r: request(holdgate.RiskHigh), page: lines(long + "\n" + long), waiting: 3, note: "a note"}
 		q.fit(size[0], size[1])
 		for n := range q.screens {
@@ -185,5 +221,85 @@ func TestALongNoteLeavesTheQuestionOnTheScreen(t *testing.T) {
 		if !strings.HasPrefix(text, "HOLDGATE ASKS\nline\n") || !strings.Contains(text, "Ctrl-C decides nothing") || !strings.HasSuffix(text, "then Enter: ") {
 			t.Errorf("the screen is:\n%s", text)
 		}
+	}
+}
+
+// Whatever the terminal's size and the prompt's, what is approved was on it, line by line.
+func TestEveryLineWasOnTheTerminalBeforeApproving(t *testing.T) {
+	long := request(holdgate.RiskCritical)
+	long.Call.Tool.Name = strings.Repeat("n", 160)
+	all := request(holdgate.RiskLow)
+	all.Allow = []string{"steer", "edit", "remember"}
+	gate := request(holdgate.RiskCritical)
+	gate.Call.Tool.Name = strings.Repeat("n", 60)
+	const fits = 12 // rows, and twice as many columns: there every call can be approved
+	for name, r := range map[string]approvals.Request{"low": all, "high": request(holdgate.RiskHigh), "a long name": long, "a name": gate} {
+		for _, n := range []int{1, 7, 18, 40, 300} {
+			p := []page.Line{{Label: "what       ", Text: "x"}}
+			for i := range n {
+				p = append(p, page.Line{Label: "  | ", Text: fmt.Sprintf("L%03d", i)})
+			}
+			for _, rows := range []int{1, 3, 4, 5, 6, 8, fits, 20, 24, 50} {
+				for _, cols := range []int{10, minCols, 2 * fits, 30, 40, 45, 60, 80, 120} {
+					readToTheEnd(t, fmt.Sprintf("%s, %d lines on %dx%d", name, n, rows, cols), &question{r: r, page: p, pages: true}, n, rows, cols, rows >= fits && cols >= 2*fits)
+				}
+			}
+		}
+	}
+}
+
+// readToTheEnd reads a question of n lines, with a note in between, until it can be approved.
+func readToTheEnd(t *testing.T, name string, q *question, n, rows, cols int, can bool) {
+	t.Helper()
+	q.fit(rows, cols)
+	q.note = strings.Repeat("a note ", 40) // as an answer that failed elsewhere makes it
+	var all strings.Builder
+	for range 3*n + 9 {
+		shown := strings.Split(q.text(), "\n")
+		shown = shown[max(len(shown)-rows, 0):] // the rest has scrolled away
+		all.WriteString(strings.Join(shown, "\n") + "\n")
+		if q.whole() {
+			break
+		}
+		if q.folded {
+			q.enter("m")
+			q.fit(rows, cols)
+			continue
+		}
+		q.enter("")
+	}
+	word := q.word()
+	if word == "" {
+		word = "a"
+	}
+	a, over := q.enter(word)
+	if can && !over {
+		t.Errorf("%s: it cannot be approved: %q", name, q.note)
+	}
+	if !over || a.decision.Decision != holdgate.AnswerApprove {
+		if d, over := q.enter("d no"); !over || d.decision.Decision != holdgate.AnswerDeny {
+			t.Errorf("%s: it cannot be denied", name)
+		}
+		return
+	}
+	for i := range n {
+		if !strings.Contains(all.String(), fmt.Sprintf("L%03d", i)) {
+			t.Errorf("%s: approved, and line %d was never shown", name, i)
+			return
+		}
+	}
+}
+
+func TestATerminalThatIsTooSmallSaysSo(t *testing.T) {
+	q := &question{r: request(holdgate.RiskLow), page: lines("a\nb\nc")}
+	q.fit(2, 80)
+	if text := q.text(); !strings.Contains(text, "too small") || strings.Contains(q.prompt(), "approve") {
+		t.Errorf("it says\n%s", text)
+	}
+	if _, over := q.enter("a"); over || !strings.Contains(q.note, "holdgate show abc") {
+		t.Errorf("approved, or it says %q", q.note)
+	}
+	if q.fit(24, 80); q.cramped {
+		t.Error("it stays too small")
 	}
 }

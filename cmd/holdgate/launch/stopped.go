@@ -30,7 +30,13 @@ func endWhenStopped(ctx context.Context, o Options, signal func(syscall.Signal))
 			return
 		}
 	}
-	signal(syscall.SIGTERM)
+	end(ctx, syscall.SIGTERM, signal)
+}
+
+// end tells the agent to end by this signal, and kills it where it is there after the
+// grace. It returns before that when ctx ends.
+func end(ctx context.Context, by syscall.Signal, signal func(syscall.Signal)) {
+	signal(by)
 	grace := time.NewTimer(stopGrace)
 	defer grace.Stop()
 	select {

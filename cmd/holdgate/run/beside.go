@@ -19,6 +19,7 @@ import (
 // own listeners, and knows by them who asks.
 type beside struct {
 	conn  *net.UnixConn
+	lines *handover.Lines // once the doors were handed over
 	terms handover.Terms
 	door  string // where the agent finds the agents' door
 }
@@ -35,6 +36,7 @@ func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer b.conn.Close()
+	b.lines = handover.NewLines(b.conn)
 	if _, err := handover.Receive(b.conn, &b.terms); err != nil {
 		return 0, fmt.Errorf("asking the sidecar to take the agent up: %w", err)
 	}
@@ -46,8 +48,8 @@ func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
 	var watching sync.WaitGroup
 	var over atomic.Bool
 	watching.Go(func() {
-		var byte1 [1]byte
-		if _, err := b.conn.Read(byte1[:]); err != nil && !over.Load() {
+		r.heed(b.lines)
+		if !over.Load() {
 			fmt.Fprintf(r.Stderr, "holdgate: the sidecar that %s used has ended: nothing that it asks goes on any longer; end it and start it anew\n", b.terms.Agent)
 		}
 	})

@@ -255,6 +255,9 @@ func (r *agent) way(agents string) launch.Way {
 			w.Placeholders = append(w.Placeholders, c.Env+"="+c.Placeholder)
 		}
 	}
+	if !r.Config.Run.Telemetry {
+		w.Quiet = launch.Quiet(r.Program, r.environ())
+	}
 	switch r.Confinement {
 	case confine.Strong:
 		w.NoProxy, w.Temp = "localhost,127.0.0.1,::1", "/tmp" // its own servers, which nobody else reaches

@@ -23,6 +23,7 @@ type Contained struct {
 	Demanded bool
 	Keep     []string // of what is private, what is kept all the same
 	Show     []string // credentials that it may read
+	Later    []string // of what runs later by itself, what it may change unasked all the same
 }
 
 // A private is what a run has of its own.

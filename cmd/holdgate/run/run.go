@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -113,6 +114,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 			return 0, err
 		}
 		r.o.Agent.Proofs = r.proofs()
+		r.o.Warden = r.warden()
 		r.o.UndoLapsed = func() bool { return r.undo != nil && r.undo.lapsed.Load() }
 		r.o.Inside = &app.Inside{Agents: r.box.Agents, Redirected: r.box.Redirected, Names: r.box.Names}
 	}
@@ -125,6 +127,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 		fmt.Fprintf(r.Stderr, "note: the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s\n", name, r.o.Agent.ID)
 	}
 	code, err = r.behind(ctx, until)
+	r.own.RunEnded(r.o.Agent.ID)
 	r.linger(until)
 	return code, err
 }
@@ -189,10 +192,15 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 		}
 		defer shut()
 	}
+	r.tellLeft(ctx, door, st.Agent)
+	way := r.way(agents)
+	if len(way.Quiet) > 0 {
+		fmt.Fprintf(r.Stderr, "note: telemetry is off, by %s; run.telemetry: true in the configuration leaves it on\n", strings.Join(way.Quiet, " "))
+	}
 	kind := r.Host.Getenv("TERM")
 	return launch.Run(ctx, launch.Options{
 		Program: r.Program, Args: launch.Arguments(r.Program, r.Args), Within: r.box,
-		Env:   launch.Environment(r.environ(), r.Program, r.way(agents), append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
+		Env:   launch.Environment(r.environ(), r.Program, way, append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
 		Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr, Plain: kind == "" || kind == "dumb",
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
 		Silent: r.Split,
@@ -207,6 +215,22 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 			return launch.ShowPage(ctx, door, s.StateDir, r.Host.Getenv, id)
 		},
 	})
+}
+
+// tellLeft says what earlier runs of the agent have asked, which nobody waits for.
+func (r *agent) tellLeft(ctx context.Context, door *client.Client, agent string) {
+	list, err := door.List(ctx, approvals.Filter{Status: holdgate.StatusPending, Agent: agent})
+	if err != nil {
+		return // it is a note
+	}
+	list = slices.DeleteFunc(list, func(q approvals.Request) bool { return q.RunEnded == nil })
+	switch n := len(list); n {
+	case 0:
+	case 1:
+		fmt.Fprintf(r.Stderr, "note: a question of an earlier run is still open, though nobody waits for it: %s\n", r.Command("show", list[0].ID))
+	default:
+		fmt.Fprintf(r.Stderr, "note: %d questions of earlier runs are still open, though nobody waits for them: %s\n", n, r.Command("pending"))
+	}
 }
 
 // startsOnceResumed says why an agent does not start, and what lets it.

@@ -3,14 +3,18 @@ package run
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
+	"github.com/holdgate/holdgate/cmd/holdgate/handover"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 )
@@ -24,6 +28,10 @@ type undoing struct {
 	run    *undo.Run
 	broker *undo.Broker
 	lapsed atomic.Bool // what it changes cannot be undone any longer
+
+	mu      sync.Mutex
+	refused []string        // what runs later and was not changed, since that was told last
+	ever    map[string]bool // the same, in the whole run
 }
 
 // beginUndo makes a place for what the agent changes, where that is asked for.
@@ -40,7 +48,7 @@ func (r *agent) beginUndo(root string) error {
 	if err == nil {
 		err = store.Expire(time.Now().Add(-time.Duration(c.Undo.Keep)), int64(c.Undo.AllBytes))
 	}
-	u := &undoing{store: store}
+	u := &undoing{store: store, ever: map[string]bool{}}
 	if err == nil {
 		agent := r.o.Agent.ID
 		if r.beside != nil {
@@ -60,18 +68,106 @@ func (r *agent) serveUndo(spec confine.Spec) (err error) {
 	if r.undo == nil {
 		return nil
 	}
-	protected := append(append([]string{}, spec.Mask...), spec.ReadOnly...)
-	if r.undo.broker, err = r.undo.run.Serve(r.box.Calls, r.box.Process().Process.Pid, protected, r.undoLapsed); err != nil {
+	terms := undo.Terms{
+		Protected: append(append([]string{}, spec.Mask...), spec.ReadOnly...),
+		Later:     r.runsLater(), Refused: r.undo.refuse, Lapsed: r.undoLapsed,
+	}
+	if r.undo.broker, err = r.undo.run.Serve(r.box.Calls, r.box.Process().Process.Pid, terms); err != nil {
 		return fmt.Errorf("keeping what the agent changes: %w", err)
 	}
 	return nil
+}
+
+// runsLater says whether a file of the agent's folder runs later by itself, and is not
+// the agent's to change unasked.
+func (r *agent) runsLater() func(rel string) bool {
+	var may holdgate.Later
+	for _, path := range r.Contained.Later {
+		may.Paths = append(may.Paths, r.meant(path))
+	}
+	root := r.undo.run.Root
+	return func(rel string) bool {
+		return collect.RunsByItself(rel) && !may.Covers(filepath.Join(root, rel))
+	}
+}
+
+// maxRefused bounds what is told of what was refused.
+const maxRefused = 1000
+
+// refuse takes note of a file that runs later and was not changed.
+func (u *undoing) refuse(rel string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.Contains(u.refused, rel) && len(u.refused) < maxRefused {
+		u.refused = append(u.refused, rel)
+	}
+	if len(u.ever) < maxRefused {
+		u.ever[rel] = true
+	}
+}
+
+// settle ends what calls were let, and says what was refused since it was asked last.
+func (u *undoing) settle(calls []string) (refused []string) {
+	for _, c := range calls {
+		u.broker.Ended(c)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	refused, u.refused = u.refused, nil
+	return refused
+}
+
+// warden is for a sidecar of this process.
+func (r *agent) warden() app.Warden {
+	if r.undo == nil {
+		return app.Warden{}
+	}
+	return app.Warden{Let: r.undo.broker.Let, Settle: r.undo.settle}
+}
+
+// heed does what the sidecar of another process says, until one side has ended.
+func (r *agent) heed(lines *handover.Lines) {
+	for {
+		line, err := lines.Read()
+		if err != nil {
+			return
+		}
+		done := handover.Line{N: line.N, Done: true}
+		switch {
+		case r.undo == nil:
+		case line.Let != nil:
+			r.undo.broker.Let(line.Call, *line.Let)
+		default:
+			done.Refused = r.undo.settle(line.Ended)
+		}
+		if lines.Write(done) != nil {
+			return
+		}
+	}
+}
+
+// tellRefused says what was kept from the agent.
+func (r *agent) tellRefused() {
+	u := r.undo
+	if len(u.ever) == 0 {
+		return
+	}
+	paths := slices.Sorted(maps.Keys(u.ever))
+	for i, p := range paths {
+		paths[i] = holdgate.Visible(p)
+	}
+	more := ""
+	if n := len(paths) - shownHidden; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(r.Stderr, "holdgate: not changed, for it runs later by itself or tells agents what to do, and no call that was let go on named it: %s%s\n", strings.Join(paths[:min(len(paths), shownHidden)], ", "), more)
 }
 
 // undoLapsed says that what the agent changes from now on cannot be undone.
 func (r *agent) undoLapsed() {
 	r.undo.lapsed.Store(true)
 	if r.beside != nil {
-		_, _ = r.beside.conn.Write([]byte{'\n'}) // where it has ended nothing goes on
+		_ = r.beside.lines.Write(handover.Line{Lapsed: true}) // where it has ended nothing goes on
 	}
 	fmt.Fprintf(r.Stderr, "holdgate: this run keeps %s for undo already (undo.max_bytes): changes that cannot be kept are refused (\"Disk quota exceeded\"), and you are asked about its calls as without --undo\n", r.Config.Undo.MaxBytes)
 }
@@ -115,6 +211,7 @@ func (r *agent) endUndo() error {
 	if u.broker != nil {
 		err = u.broker.Close()
 	}
+	r.tellRefused()
 	changed := u.run.Changed()
 	if err := errors.Join(err, u.run.Finish()); err != nil {
 		return fmt.Errorf("keeping what the agent changed: %w", err)

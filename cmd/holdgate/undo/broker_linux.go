@@ -27,16 +27,15 @@ type Broker struct {
 	done      sync.WaitGroup
 	err       error
 	full      bool
-	lapsed    func() // called when full becomes true
+	terms     Terms
+	lets      lets
 }
 
 // Serve serves the calls of an agent until it has ended or the broker is closed.
-// calls and pid are of its sandbox; protected are the paths that it must not
-// change wherever they lie. lapsed is called once, when a change is refused because the
-// run keeps as much as it may.
-func (r *Run) Serve(calls *os.File, pid int, protected []string, lapsed func()) (*Broker, error) {
-	b := &Broker{run: r, calls: calls, lapsed: lapsed, callers: newCallers(), box: -1, files: map[identity]bool{}}
-	for _, path := range protected {
+// calls and pid are of its sandbox.
+func (r *Run) Serve(calls *os.File, pid int, terms Terms) (*Broker, error) {
+	b := &Broker{run: r, calls: calls, terms: terms, callers: newCallers(), box: -1, files: map[identity]bool{}}
+	for _, path := range terms.Protected {
 		rel, err := filepath.Rel(r.Root, path)
 		if err != nil || !filepath.IsLocal(rel) {
 			if within(r.Root, path) {
@@ -233,7 +232,7 @@ func (c *call) errno(err error) unix.Errno {
 	if errors.Is(err, errFull) {
 		if !c.full {
 			c.Broker.full = true
-			c.lapsed()
+			c.terms.Lapsed()
 		}
 		return unix.EDQUOT
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 )
 
@@ -22,6 +23,8 @@ type setting struct {
 	store     *Store
 	limit     int64
 	reserve   int64
+	later     func(rel string) bool
+	let       holdgate.Later
 }
 
 func newSetting(t testing.TB) *setting {
@@ -45,6 +48,8 @@ type ended struct {
 	code int
 	out  string
 	full int // how often it was said that nothing more is kept
+
+	refused []string // what runs later and was not changed
 }
 
 // run runs a program as the agent.
@@ -59,14 +64,15 @@ func (s *setting) run(t testing.TB, argv ...string) ended {
 	must(t, err)
 	box, text := s.start(t)
 	defer box.Close()
-	full := 0
-	broker, err := run.Serve(box.Calls, box.Process().Process.Pid, append(s.spec.Mask, s.spec.ReadOnly...), func() { full++ })
+	full, refused := 0, []string(nil)
+	broker, err := run.Serve(box.Calls, box.Process().Process.Pid, Terms{Protected: append(s.spec.Mask, s.spec.ReadOnly...), Later: s.later, Refused: func(rel string) { refused = append(refused, rel) }, Lapsed: func() { full++ }})
 	must(t, err)
+	broker.Let("a call", s.let)
 	must(t, box.Begin(confine.Program{Path: path, Args: argv[1:], Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.root, "TMPDIR=/tmp"}, Dir: s.root}))
 	_ = box.Process().Wait() // its code says the same
 	must(t, broker.Close())
 	must(t, run.Finish())
-	return ended{run.ID, box.Process().ProcessState.ExitCode(), text(), full}
+	return ended{run.ID, box.Process().ProcessState.ExitCode(), text(), full, refused}
 }
 
 var streams sync.Mutex // those of this process are a sandbox's

@@ -115,6 +115,9 @@ func (c *call) mknod(dirfd int32, arg int, mode uint32) result {
 		if err != nil {
 			return err
 		}
+		if err := c.later(t.rel); err != nil {
+			return err
+		}
 		return c.run.tree.mknod(t.place, mode)
 	})
 }
@@ -130,6 +133,11 @@ func (c *call) unlinkat(dirfd int32, arg, flags int) result {
 		case flags != 0:
 			return c.run.tree.rmdir(t.place)
 		}
+		if st, err := t.stat(); err == nil {
+			if err := c.laterGone(t.rel, st); err != nil {
+				return err
+			}
+		}
 		return c.run.tree.unlink(t.place)
 	})
 }
@@ -139,7 +147,12 @@ func (c *call) symlink(text int, dirfd int32, arg int) result {
 	if err != nil {
 		return failed(err)
 	}
-	return c.at(dirfd, arg, false, false, func(t target) error { return c.run.tree.symlink(to, t.place) })
+	return c.at(dirfd, arg, false, false, func(t target) error {
+		if err := c.later(t.rel); err != nil {
+			return err
+		}
+		return c.run.tree.symlink(to, t.place)
+	})
 }
 
 // edge is what is said of a call with two paths, of which one was found: where
@@ -173,6 +186,12 @@ func (c *call) rename(fromFD int32, from int, toFD int32, to int, flags uint) re
 	if a.dot || b.dot {
 		return failed(unix.EBUSY)
 	}
+	if done, err := c.configured(a.place, b.place, flags); done || err != nil {
+		return failed(err)
+	}
+	if err := c.laterRename(a.place, b.place, flags); err != nil {
+		return failed(err)
+	}
 	return failed(c.run.tree.rename(a.place, b.place, flags))
 }
 
@@ -198,7 +217,14 @@ func (c *call) link(fromFD int32, from int, toFD int32, to int, flags int) resul
 		return failed(err)
 	}
 	defer a.close()
-	r := c.at(toFD, to, false, false, func(t target) error { return c.run.tree.link(a.place, t.place) })
+	r := c.at(toFD, to, false, false, func(t target) error {
+		for _, rel := range []string{a.rel, t.rel} { // by another name it could be written
+			if err := c.later(rel); err != nil {
+				return err
+			}
+		}
+		return c.run.tree.link(a.place, t.place)
+	})
 	if errors.Is(r.err, errContinue) {
 		r.err = unix.EXDEV
 	}
@@ -219,6 +245,9 @@ func (c *call) linkOpen(fd, toFD int32, to int) result {
 		}
 		if !c.run.tree.made(st) {
 			return unix.EXDEV // as a link from what is mounted read-only is
+		}
+		if err := c.later(t.rel); err != nil {
+			return err
 		}
 		return c.run.tree.linkOpen(theirs, t.place)
 	})
@@ -253,15 +282,25 @@ type changing func(place) error
 
 func (c *call) toMode(arg int) changing {
 	return func(p place) error {
-		if st, err := p.stat(); err != nil || st.kind() == unix.S_IFLNK {
+		st, err := p.stat()
+		if err != nil || st.kind() == unix.S_IFLNK {
 			return errors.Join(err, unix.EOPNOTSUPP)
 		}
-		return c.run.tree.chmod(p, uint32(c.args[arg])&0o7777)
+		mode := uint32(c.args[arg]) & 0o7777
+		if err := c.laterMode(p, st, mode); err != nil {
+			return err
+		}
+		return c.run.tree.chmod(p, mode)
 	}
 }
 
 func (c *call) toSize(arg int) changing {
-	return func(p place) error { return c.run.tree.truncate(p, int64(c.args[arg])) }
+	return func(p place) error {
+		if err := c.later(p.rel); err != nil {
+			return err
+		}
+		return c.run.tree.truncate(p, int64(c.args[arg]))
+	}
 }
 
 // toOwner is for those that exist where the agent is: the user's own.

@@ -58,7 +58,7 @@ func (c *call) openable(t target, flags int) (exists bool, err error) {
 	case c.guarded(t.rel), c.guardedFile(t.place):
 		return exists, unix.EROFS
 	}
-	return exists, nil
+	return exists, c.later(t.rel)
 }
 
 // openat2 reads what is asked; ways of resolving other than the usual are not

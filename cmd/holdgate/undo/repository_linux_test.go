@@ -131,7 +131,7 @@ func supervise(root, dir, temp, whom string, number int64) int {
 			_ = unix.Kill(victim, unix.SIGKILL)
 		}
 	}
-	broker, err := run.Serve(box.Calls, box.Process().Process.Pid, []string{dir}, func() {})
+	broker, err := run.Serve(box.Calls, box.Process().Process.Pid, Terms{Protected: []string{dir}, Lapsed: func() {}})
 	if err != nil {
 		return 1
 	}

@@ -119,6 +119,16 @@ func Summary(list []Change) string {
 	return fmt.Sprintf("%d %s (%s)", len(list), paths, strings.Join(parts, ", "))
 }
 
+// Terms are what a [Broker] refuses, and whom it tells. It calls from its own thread.
+type Terms struct {
+	Protected []string // paths that must not be changed, wherever they lie
+	// Later says whether a file of the folder runs later by itself, by its path there. What
+	// the agent may do to such files [Broker.Let] says. nil: there are none.
+	Later   func(rel string) bool
+	Refused func(rel string) // told of each file that runs later and was not changed
+	Lapsed  func()           // told once, when a change is refused because the run keeps as much as it may
+}
+
 // A Selection is a part of what a run has changed. The zero value is all of it.
 type Selection struct {
 	From, To time.Time // the time: From is part of it, and To is not; zero: no bound

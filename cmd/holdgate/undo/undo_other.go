@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/holdgate/holdgate"
 )
 
 var errNone = errors.New("Holdgate keeps what agents change on Linux only")
@@ -44,7 +46,13 @@ func (*Run) Finish() error { return nil }
 type Broker struct{}
 
 // Serve says that nothing is kept.
-func (*Run) Serve(*os.File, int, []string, func()) (*Broker, error) { return nil, errNone }
+func (*Run) Serve(*os.File, int, Terms) (*Broker, error) { return nil, errNone }
+
+// Let does nothing.
+func (*Broker) Let(string, holdgate.Later) {}
+
+// Ended does nothing.
+func (*Broker) Ended(string) {}
 
 // Close does nothing.
 func (*Broker) Close() error { return nil }

@@ -25,44 +25,11 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/holdgate/holdgate/plugins/sdk"
-)
-
-// A Style says how a line is to look where there is colour. Nothing rests on
-// it.
-type Style int
-
-// The styles.
-const (
-	Plain Style = iota
-	Strong
-	Alarm
-	Added
-	Removed
-	Faint
-)
-
-// A Line is one line of a page: a mark or label, and a text.
-type Line struct {
-	Label string // of fixed width; what does not fit goes on below it
-	Text  string
-	Style Style // of the text
-	SQL   bool  // it is SQL: where there is colour it has that of the language
-	More  bool  // it is beside the question, which can be answered without it
-}
-
-// Marks that stand before every line of a call, and of what an agent says.
-const (
-	callMark  = "  | "
-	agentMark = "  > "
-	indent    = "  " // of headings: at the edge there is nothing but labels
-	labelCols = 11
 )
 
 // newline is how a notice writes the end of a line; nothing else in a text is
@@ -89,16 +56,6 @@ func Of(n sdk.Notice, now time.Time) []Line {
 		p.names(n)
 	})
 	return p.lines
-}
-
-// Needed is how many of the lines of a page, from its top, a person must have seen
-// to know what they answer.
-func Needed(lines []Line) int {
-	n := len(lines)
-	for n > 0 && (lines[n-1].More || lines[n-1].Text == "") {
-		n--
-	}
-	return n
 }
 
 type drawing struct{ lines []Line }
@@ -334,12 +291,6 @@ func (p *drawing) section(title, mark string, s sdk.Section) {
 	}
 }
 
-// What stands around the agent's own words, at the edge where nothing of theirs can.
-const (
-	beginSaid = "-- the agent says: its word, not checked --"
-	endSaid   = "-- end of what the agent says --"
-)
-
 // said shows what an agent says of itself, under the names that it has for it.
 func (p *drawing) said(n sdk.Notice) {
 	began := false
@@ -382,121 +333,4 @@ func (p *drawing) options(n sdk.Notice) {
 		}
 		p.add(fmt.Sprintf("%3d. ", i+1), fmt.Sprintf("%-10s %s%s", o.ID, o.Label, effect), Plain)
 	}
-}
-
-// Missing says what of the call a reader does not see, or nothing.
-func Missing(n sdk.Notice) string { return missing(n, false) }
-
-// missing says so too. Where the reasons are shown, they name what is known only
-// once the call runs.
-func missing(n sdk.Notice, reasons bool) string {
-	c := n.Counts
-	if reasons && len(n.Why) > 0 {
-		c.Unresolved, c.Unbound = 0, 0
-	}
-	var parts []string
-	for _, m := range []struct {
-		n         int
-		one, many string
-	}{
-		{c.Redacted, "value hidden by policy", "values hidden by policy"},
-		{c.Cut, "character more", "characters more"},
-		{c.Commands, "command not listed", "commands not listed"},
-		{c.Unresolved, "word not known before it runs", "words not known before it runs"},
-		{c.Unbound, "file whose content nobody was shown", "files whose content nobody was shown"},
-	} {
-		switch m.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+m.one)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", m.n, m.many))
-		}
-	}
-	if len(parts) == 0 && n.Hidden > 0 {
-		parts = append(parts, fmt.Sprintf("%d values or characters", n.Hidden))
-	}
-	if !n.Whole {
-		parts = append(parts, "NOT THE WHOLE CALL AS IT IS: see holdgate show "+n.ID+" --full")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Word is what a person must type in full to approve: nothing special where
-// the risk is low or medium and all is shown; where it is critical the name of what
-// the request is about as well: its target, else its gate, else itself.
-func Word(n sdk.Notice) string {
-	switch n.Risk {
-	case sdk.RiskLow, sdk.RiskMedium:
-		if n.Hidden == 0 && n.Whole {
-			return ""
-		}
-	case sdk.RiskCritical:
-		return "approve " + Inert(cmp.Or(n.Call.Target, n.Gate, n.ID))
-	}
-	return "approve"
-}
-
-// short is the form of a digest that people compare by eye.
-func short(digest string) string { return digest[:min(len(digest), 12)] }
-
-// Inert replaces what a terminal would obey. Holdgate has written it out
-// already; nothing here rests on that.
-func Inert(s string) string {
-	if !strings.ContainsFunc(s, obeyed) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if obeyed(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
-
-func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
-
-// Text is the page as text of the given width in cells; 0 is any width.
-func Text(lines []Line, width int, colour bool) string {
-	var b strings.Builder
-	for _, l := range Wrap(lines, width) {
-		b.WriteString(l.String(colour) + "\n")
-	}
-	return b.String()
-}
-
-// Code reports whether the line is of the call itself, as it was written. Every
-// other line is prose.
-func (l Line) Code() bool { return l.Label == callMark }
-
-// Heading reports whether the line is the name of the lines below it.
-func (l Line) Heading() bool { return l.Label == indent }
-
-// Said reports whether the line is the agent's own word.
-func (l Line) Said() bool { return l.Label == agentMark }
-
-// Frames reports whether the line stands around the agent's own words: to be left out
-// where a place marks those as what they are.
-func (l Line) Frames() bool { return l.Label == "" && (l.Text == beginSaid || l.Text == endSaid) }
-
-// Wrap breaks lines that are wider than a screen. What goes on below keeps the
-// mark of its line, or the space of its label, and never begins at the edge. Prose
-// is broken between words, where it has any.
-func Wrap(lines []Line, width int) (wrapped []Line) {
-	for _, l := range lines {
-		if width <= 0 || Cells(l.Label)+Cells(l.Text) <= width {
-			wrapped = append(wrapped, l)
-			continue
-		}
-		below := l.Label
-		if below != callMark && below != agentMark {
-			below = strings.Repeat(" ", max(Cells(l.Label), 2))
-		}
-		label := l.Label
-		for part := range chunks(l.Text, max(width-Cells(below), 2), !l.Code()) {
-			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style, SQL: l.SQL, More: l.More})
-			label = below
-		}
-	}
-	return wrapped
 }

@@ -94,3 +94,17 @@ func lookalike(clean string) string {
 		return r
 	}, clean)
 }
+
+// instructions are files that tell an agent what to do, and which a pattern of visible names
+// may stand for.
+var instructions = []string{"claude.md", "agents.md", "gemini.md", "qwen.md"}
+
+// reachesInstructions reports whether a pattern of names, in the session's folder itself or
+// at any depth below it, stands for such a file: sed -i s/a/b/ *.md.
+func (x *Findings) reachesInstructions(clean string, inside bool) bool {
+	dir, name := path.Split(strings.ToLower(clean))
+	if !inside || !isPattern(name) || !strings.HasSuffix(name, "md") || !strings.Contains(dir, "**") && !strings.EqualFold(path.Clean(dir), x.Start()) {
+		return false
+	}
+	return slices.ContainsFunc(instructions, func(file string) bool { return GlobMatch(name, file) })
+}

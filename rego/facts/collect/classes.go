@@ -59,7 +59,7 @@ azure-pipelines.yml azure-pipelines.yaml .buildkite/ .drone.yml .travis.yml .app
 /etc/ld.so.preload /etc/ld.so.conf /etc/ld.so.conf.d/ /etc/pam.d/ /etc/sudoers /etc/sudoers.d/ /etc/ssh/ /etc/udev/rules.d/ /etc/apt/apt.conf.d/ /etc/modules /etc/modules-load.d/
 node_modules/.bin/ .venv/bin/ venv/bin/ vendor/bin/
 .vscode/ .idea/ .cursor/ .windsurf/ .zed/ .devcontainer/ .devcontainer.json
-.claude/ .claude.json .codex/ .gemini/ .qwen/ .opencode/ .config/opencode/ opencode.json opencode.jsonc .cline/ .clinerules .clinerules/ .continue/ .roo/ .aider.conf.yml
+.claude/ .claude.json .codex/ .gemini/ .qwen/ .opencode/ .config/opencode/ opencode.json opencode.jsonc .cline/ documents/cline/ .clinerules .clinerules/ .continue/ .roo/ .aider.conf.yml
 .kiro/ .amp/ .goose/ .goosehints .trae/ .augment/ .augmentrules .junie/ .crush/ crush.json .crush.json .factory/ .openhands/ .kilocode/ .kilocodemodes .amazonq/ .tabnine/ .cody/ .copilot/ .agents/ .agent/ .warp/ .void/ .roomodes .roorules .zencoder/ .qodo/ .codeium/ .claude-plugin/ .*/hooks/
 .github/instructions/ .github/prompts/ .github/chatmodes/ .github/copilot/ .github/agents/ .github/hooks/ skill.md .gitmodules .gitea/workflows/ .forgejo/workflows/ .cirrus.yml .tekton/ buildspec.yml cloudbuild.yaml
 .mcp.json mcp.json mcp_config.json mcp_settings.json claude_desktop_config.json cline_mcp_settings.json

@@ -37,6 +37,10 @@ type Options struct {
 	// call starts in it all the same: what is relative lies inside, unless it
 	// climbs out of where it starts, and what is absolute does not.
 	Dir string
+	// From is the folder that the call starts in by the agent's word alone, absolute,
+	// where that is not the session's; empty where it is. Then nothing lies inside, for
+	// a word that is false must not make it.
+	From string
 	// Shell is where earlier calls may have left a shell that lives on, as
 	// [holdgate.Facts].Leaves said it; empty where it stands in Dir.
 	Shell string

@@ -108,6 +108,9 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if x.above(clean, r, inside) {
 		class = map[bool]string{true: ClassSecret, false: ClassPersistence}[r.Access == AccessRead]
 	}
+	if class == "" && r.Access == AccessWrite && r.Reach != ReachName && x.reachesInstructions(clean, inside) {
+		class = ClassPersistence
+	}
 	if class == "" && Classify(lookalike(clean), r.Access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
@@ -143,13 +146,13 @@ func (x *Findings) CleanDir(dir string) string {
 	return path.Join(x.Start(), dir)
 }
 
-// Start is the folder that a call starts in: the session's, or "." where that
-// is not known.
+// Start is the folder that a call starts in: the session's, where no other is known, or
+// "." where that is not known either.
 func (x *Findings) Start() string {
-	if x.Opts.Dir == "" {
-		return "."
+	if dir := cmp.Or(x.Opts.From, x.Opts.Dir); dir != "" {
+		return path.Clean(dir)
 	}
-	return path.Clean(x.Opts.Dir)
+	return "."
 }
 
 // JoinDir is a path seen from a folder. A folder below a home that is not
@@ -176,6 +179,9 @@ func (x *Findings) ExpandTilde(s string, remote bool) (string, bool) {
 // Inside reports whether a cleaned path lies in the session's folder. One
 // that is relative starts in that folder, wherever it is.
 func (x *Findings) Inside(p string) bool {
+	if x.Opts.From != "" {
+		return false
+	}
 	if dir := x.Start(); dir != "." {
 		return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -13,7 +14,7 @@ import (
 
 // into touches the folder that files are put into, as far as what is put there
 // steers what runs later: by its own name, or by those of the files.
-func into(s *shell.Shell, in shell.Invocation, dir shell.Field, files []shell.Field) {
+func into(s *shell.Shell, in shell.Invocation, dir argv.Field, files []argv.Field) {
 	if collect.Classify(dir.Text, collect.AccessWrite) == collect.ClassPersistence {
 		return // by its own name
 	}
@@ -29,7 +30,7 @@ func into(s *shell.Shell, in shell.Invocation, dir shell.Field, files []shell.Fi
 				return
 			}
 			if name := path.Join(dir.Text, base); collect.Classify(name, collect.AccessWrite) == collect.ClassPersistence {
-				use(s, in, shell.Field{Text: name, Dynamic: dir.Dynamic}, collect.AccessWrite)
+				use(s, in, argv.Field{Text: name, Dynamic: dir.Dynamic}, collect.AccessWrite)
 			}
 		}
 	})
@@ -43,15 +44,15 @@ var huntedText = regexp.MustCompile(`(?i)AKIA|ASIA\[|sk[_-](live|test|ant|proj)|
 var huntedWord = regexp.MustCompile(`(?i)passw|secret|api.?key|credential`)
 
 // readReach is how far a program reads that searches or packs folders.
-func readReach(p operands.Program, o shell.Options, patterns []shell.Field) collect.Reach {
-	narrowed := slices.ContainsFunc(slices.Concat(o.Values(p.Globs, "include"), o.Values("", "glob"), o.Values("", "type"), o.Values(p.Types, "")), func(f shell.Field) bool {
+func readReach(p operands.Program, o argv.Options, patterns []argv.Field) collect.Reach {
+	narrowed := slices.ContainsFunc(slices.Concat(o.Values(p.Globs, "include"), o.Values("", "glob"), o.Values("", "type"), o.Values(p.Types, "")), func(f argv.Field) bool {
 		return collect.Classify(f.Text, collect.AccessRead) != collect.ClassSecret && !strings.HasPrefix(f.Text, "!")
 	})
 	deep := p.Always || o.Has(p.Recursive, "") || p.Recursive != "" && (o.Has("", "recursive") || o.Has("", "dereference-recursive") || o.Has("", "archive") || o.Has("", "hidden"))
 	switch {
-	case slices.ContainsFunc(patterns, func(f shell.Field) bool { return huntedText.MatchString(f.Text) }):
+	case slices.ContainsFunc(patterns, func(f argv.Field) bool { return huntedText.MatchString(f.Text) }):
 		return collect.ReachHunt
-	case deep && slices.ContainsFunc(patterns, func(f shell.Field) bool { return huntedWord.MatchString(f.Text) }):
+	case deep && slices.ContainsFunc(patterns, func(f argv.Field) bool { return huntedWord.MatchString(f.Text) }):
 		return collect.ReachHunt
 	case deep && !narrowed:
 		return collect.ReachBeneath

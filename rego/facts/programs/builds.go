@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
@@ -19,7 +20,7 @@ func makeCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	c.Unbound = append(c.Unbound, runsFiles("make", in.Words[1:])...)
 	for _, w := range in.Words[1:] {
 		name, value, ok := strings.Cut(w.Text, "=")
-		if !ok || !shell.IsAssignment(w) {
+		if !ok || !argv.IsAssignment(w) {
 			continue
 		}
 		name = strings.TrimRight(name, ":?+!")
@@ -30,11 +31,11 @@ func makeCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 			c.Unresolved = append(c.Unresolved, Shorten(w.Text))
 		}
 		if environ.HoldsCode(name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "-") {
-			s.CodeText(shell.Field{Text: value, Dynamic: w.Dynamic}, shell.Invocation{Via: []string{"make " + name}})
+			s.CodeText(argv.Field{Text: value, Dynamic: w.Dynamic}, shell.Invocation{Via: []string{"make " + name}})
 		}
 	}
 	toolCommand(s, tool{loads: "-C --directory -f --file --makefile -I --include-dir"}, in, c)
-	for _, f := range shell.ParseOptions(in.Words[1:], "E", "eval").Values("E", "eval") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "E", "eval").Values("E", "eval") {
 		c.Unresolved = append(c.Unresolved, Shorten(f.Text))
 	}
 }
@@ -44,7 +45,7 @@ func cargoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	mentions(s, in)
 	c.Unbound = append(c.Unbound, runsFiles("cargo", in.Words[1:])...)
 	toolCommand(s, tool{loads: "--manifest-path -C --path", writes: "--target-dir --out-dir --artifact-dir --output-path"}, in, c)
-	for _, f := range shell.ParseOptions(in.Words[1:], "", "config").Values("", "config") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "", "config").Values("", "config") {
 		key, value, ok := strings.Cut(f.Text, "=")
 		switch {
 		case !ok:
@@ -52,11 +53,11 @@ func cargoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		case strings.Contains(key, "runner"), strings.Contains(key, "rustc"), strings.Contains(key, "wrapper"), strings.Contains(key, "linker"), strings.Contains(key, "alias"):
 			in := shell.Invocation{Via: []string{"cargo --config"}}
 			if !strings.HasPrefix(strings.TrimSpace(value), "[") {
-				s.CodeText(shell.Field{Text: strings.Trim(value, `"' `), Dynamic: f.Dynamic}, in)
+				s.CodeText(argv.Field{Text: strings.Trim(value, `"' `), Dynamic: f.Dynamic}, in)
 				continue
 			}
 			for _, m := range codeStrings.FindAllStringSubmatch(value, 50) {
-				in.Words = append(in.Words, shell.Field{Text: m[1] + m[2], Dynamic: f.Dynamic})
+				in.Words = append(in.Words, argv.Field{Text: m[1] + m[2], Dynamic: f.Dynamic})
 			}
 			s.Run(in)
 		case strings.HasPrefix(key, "env"), strings.HasPrefix(key, "patch"), strings.HasPrefix(key, "source"), strings.HasPrefix(key, "registr"):

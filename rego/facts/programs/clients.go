@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
@@ -27,7 +28,7 @@ var (
 
 // addresses adds the addresses that a client's words name: localhost:80/x, :80/x,
 // :/x, and a host before a port.
-func addresses(s *shell.Shell, scheme string, words []shell.Field) {
+func addresses(s *shell.Shell, scheme string, words []argv.Field) {
 	for i, w := range words {
 		if strings.Contains(w.Text, "://") {
 			continue // listed as every address is

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -95,12 +96,12 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		words = words[1:]
 	}
 	if strings.HasPrefix(in.Name(), "perl") && len(words) > 0 && !wordlist.Has("-v -V --version -c -wc", words[0].Text) {
-		if _, plain := perlOptions(shell.Texts(in.Words)); !plain {
+		if _, plain := perlOptions(argv.Texts(in.Words)); !plain {
 			c.Unresolved = append(c.Unresolved, "options of "+in.Name())
 		}
 	}
 	words, module := cutModule(words, ip)
-	o := shell.ParseOptions(words, ip.code+ip.valued+ip.file, ip.long+" "+ip.loads)
+	o := argv.ParseOptions(words, ip.code+ip.valued+ip.file, ip.long+" "+ip.loads)
 	code := o.Values(ip.code, "")
 	for l := range strings.FieldsSeq(ip.long) {
 		code = append(code, o.Values("", l)...)
@@ -110,7 +111,7 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		s.Touch(f, collect.AccessRead)
 	}
 	for l := range strings.FieldsSeq(ip.loads) {
-		c.Unbound = append(c.Unbound, shell.Texts(o.Values("", l))...)
+		c.Unbound = append(c.Unbound, argv.Texts(o.Values("", l))...)
 	}
 	operands := o.Operands
 	if ip.program && awkOptions(s, in.Words[1:], c) {
@@ -122,7 +123,7 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 	if ip.program && len(code) == 0 && len(o.Values(ip.file, "")) == 0 && len(operands) > 0 {
 		awk(s, operands[0], c)
 		for _, f := range operands[1:] {
-			if !shell.IsAssignment(f) {
+			if !argv.IsAssignment(f) {
 				s.Touch(f, collect.AccessRead)
 			}
 		}
@@ -146,12 +147,15 @@ func interpretModule(s *shell.Shell, module string, in shell.Invocation, c *hold
 		c.Unbound = append(c.Unbound, module)
 	}
 	moduleArguments(s, module, in, c)
+	if at := slices.IndexFunc(in.Words, func(w argv.Field) bool { return w.Text == module || strings.HasSuffix(w.Text, "m"+module) }); module == "http.server" {
+		servesOthers(s, module, in.Words[at+1:], c)
+	}
 	strays(s, in)
 }
 
 // interpretFiles is for what an interpreter is given besides options: files that its
 // code edits, a script, or a program on standard input.
-func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, operands []shell.Field, c *holdgate.Command) {
+func interpretFiles(s *shell.Shell, in shell.Invocation, o argv.Options, code, operands []argv.Field, c *holdgate.Command) {
 	switch {
 	case wordlist.Has("node nodejs", in.Name()) && o.Has("c", "check"):
 		for _, f := range operands {
@@ -160,11 +164,11 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, 
 	case len(code) > 0 || wordlist.Has("vim vi nvim emacs", in.Name()):
 		access := collect.AccessRead
 		if strings.HasPrefix(in.Name(), "perl") && perlInPlace(c.Argv) {
-			access = perlEdits(shell.Join(code, "\n"), c.Argv)
+			access = perlEdits(argv.Join(code, "\n"), c.Argv)
 		}
 		for _, f := range operands {
 			if f.Within && access == collect.AccessWrite { // files of the project
-				f = shell.Field{Text: "*", Glob: true}
+				f = argv.Field{Text: "*", Glob: true}
 			}
 			s.Touch(f, access)
 		}
@@ -172,12 +176,12 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, 
 	case len(operands) > 0 && operands[0].Text != "-":
 		c.Unbound = append(c.Unbound, operands[0].Text)
 		s.Touch(operands[0], collect.AccessRead)
-		after := slices.IndexFunc(in.Words, func(w shell.Field) bool { return w.Text == operands[0].Text })
+		after := slices.IndexFunc(in.Words, func(w argv.Field) bool { return w.Text == operands[0].Text })
 		strays(s, shell.Invocation{Words: append(in.Words[:1:1], in.Words[after+1:]...)})
 	case s.Stdin.Kind == "file":
 		c.Unbound = append(c.Unbound, s.Stdin.File)
 	case s.Stdin.Kind != "" && !o.Has("vhV", "version"):
-		code := shell.Field{Text: s.Stdin.Text}
+		code := argv.Field{Text: s.Stdin.Text}
 		if !s.Stdin.Known {
 			code.Dynamic = []string{"stdin"}
 		}
@@ -196,7 +200,7 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o shell.Options, code, 
 const plainEvalOptions = "-p --print -q --quiet --unstable --ext=js --ext=ts --no-check --check --no-lock -A --allow-all"
 
 // denoEval notes the program of "deno eval".
-func denoEval(s *shell.Shell, words []shell.Field, c *holdgate.Command) {
+func denoEval(s *shell.Shell, words []argv.Field, c *holdgate.Command) {
 	for _, w := range words {
 		switch {
 		case wordlist.Has(plainEvalOptions, w.Text):
@@ -210,7 +214,7 @@ func denoEval(s *shell.Shell, words []shell.Field, c *holdgate.Command) {
 }
 
 // cutModule takes "-m module" and what follows off an interpreter's words.
-func cutModule(words []shell.Field, ip interpreter) ([]shell.Field, string) {
+func cutModule(words []argv.Field, ip interpreter) ([]argv.Field, string) {
 	if ip.module == "" {
 		return words, ""
 	}
@@ -243,7 +247,7 @@ var (
 // obvious notes code in another language: where it is not read, it is unresolved, and
 // what it plainly deletes, runs or opens is listed. It reports whether all that
 // the code does was seen: see the package snippet.
-func obvious(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
+func obvious(s *shell.Shell, f argv.Field, c *holdgate.Command) bool {
 	text := f.Text
 	if text == "" && len(f.Dynamic) == 0 {
 		return false
@@ -258,7 +262,7 @@ func obvious(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
 		if strings.HasPrefix(m[0], "Path") && m[2] == "" {
 			continue
 		}
-		s.Touch(shell.Field{Text: unquoteCode(m[1])}, collect.AccessDelete)
+		s.Touch(argv.Field{Text: unquoteCode(m[1])}, collect.AccessDelete)
 		if recursive.MatchString(text) {
 			s.Found.Facts.Impact.Recursive = true
 		}
@@ -277,7 +281,7 @@ func obvious(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
 		s.Found.Tick()
 		str := m[1] + m[2]
 		if class := collect.Classify(str, collect.AccessRead); (class == collect.ClassSecret || class == collect.ClassPersistence) && !strings.ContainsAny(str, " \n") {
-			s.Touch(shell.Field{Text: str}, collect.AccessRead)
+			s.Touch(argv.Field{Text: str}, collect.AccessRead)
 		}
 		if strings.Contains(str, "://") {
 			s.Found.URLsIn(str)
@@ -303,7 +307,7 @@ var awkWrites = regexp.MustCompile(`>>?\s*"((?:[^"\\\n]|\\.)*)"`)
 
 // awk notes a program in AWK. One with words of the shell in it is unresolved
 // only where it runs or writes.
-func awk(s *shell.Shell, f shell.Field, c *holdgate.Command) {
+func awk(s *shell.Shell, f argv.Field, c *holdgate.Command) {
 	if f.Known() {
 		obvious(s, f, c)
 		return
@@ -313,7 +317,7 @@ func awk(s *shell.Shell, f shell.Field, c *holdgate.Command) {
 		runsInCode(s, m[1]+m[2]+m[3], c.Program)
 	}
 	for _, m := range awkWrites.FindAllStringSubmatch(f.Text, 50) {
-		s.Touch(shell.Field{Text: m[1]}, collect.AccessWrite)
+		s.Touch(argv.Field{Text: m[1]}, collect.AccessWrite)
 	}
 	if acts || strings.Contains(f.Text, "@load") || strings.Contains(f.Text, "getline") {
 		c.Unresolved = append(c.Unresolved, Shorten(f.Text))
@@ -322,8 +326,8 @@ func awk(s *shell.Shell, f shell.Field, c *holdgate.Command) {
 
 // awkOptions notes what the options of an awk load and write, and reports whether
 // it writes the files that it reads.
-func awkOptions(s *shell.Shell, words []shell.Field, c *holdgate.Command) (inPlace bool) {
-	o := shell.ParseOptions(words, "Fvfilpode", "include load assign field-separator file source")
+func awkOptions(s *shell.Shell, words []argv.Field, c *holdgate.Command) (inPlace bool) {
+	o := argv.ParseOptions(words, "Fvfilpode", "include load assign field-separator file source")
 	for _, f := range append(o.Values("i", "include"), o.Values("l", "load")...) {
 		if strings.TrimSuffix(f.Text, ".awk") == "inplace" {
 			inPlace = true

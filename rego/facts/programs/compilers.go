@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -47,7 +48,7 @@ var sourceLanguages = map[string]string{".rs": "rust", ".java": "java", ".zig": 
 var plainCompile = regexp.MustCompile(`^(-O|-g|--test|--edition=20\d\d|-C(opt-level|debuginfo)=\w|-A\w+)$`)
 
 // plainly reports whether a compiler gets nothing but sources and such options.
-func plainly(words []shell.Field) bool {
+func plainly(words []argv.Field) bool {
 	for i := 0; i < len(words); i++ {
 		w, next := words[i].Text, ""
 		if i+1 < len(words) {
@@ -76,7 +77,7 @@ func compiles(s *shell.Shell, in shell.Invocation) {
 		}
 		at, _ := s.FileAt(w)
 		var c holdgate.Command
-		if text, ok := s.Content(w); plain && ok && readsAs(s, language, shell.Field{Text: text}, &c) {
+		if text, ok := s.Content(w); plain && ok && readsAs(s, language, argv.Field{Text: text}, &c) {
 			s.Found.Shown[at] = s.Found.Version(at)
 		} else {
 			delete(s.Found.Shown, at)
@@ -104,12 +105,12 @@ func goArguments(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	words := in.Words[1:]
 	switch {
 	case len(words) > 2 && words[0].Text == "work" && words[1].Text == "use":
-		c.Unbound = append(c.Unbound, shell.Texts(shell.ParseOptions(words[2:], "", "").Operands)...)
+		c.Unbound = append(c.Unbound, argv.Texts(argv.ParseOptions(words[2:], "", "").Operands)...)
 	case len(words) > 1 && words[0].Text == "run":
-		i := slices.IndexFunc(words[1:], func(w shell.Field) bool { return !strings.HasPrefix(w.Text, "-") }) + 1
+		i := slices.IndexFunc(words[1:], func(w argv.Field) bool { return !strings.HasPrefix(w.Text, "-") }) + 1
 		if name := path.Base(words[i].Text); i > 0 && name == "holdgate" {
 			next := in.Under("go run")
-			next.Words = append([]shell.Field{{Text: name}}, words[i+1:]...)
+			next.Words = append([]argv.Field{{Text: name}}, words[i+1:]...)
 			s.Run(next)
 		}
 	}
@@ -132,7 +133,7 @@ func compilerCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 // dashed reads options that take a value in the next word, or after "=", by
 // what is done with it: "write", "run", "load", or "skip".
 func dashed(s *shell.Shell, in shell.Invocation, c *holdgate.Command, options map[string]string) {
-	words := slices.DeleteFunc(slices.Clone(in.Words[1:]), func(w shell.Field) bool { return w.Text == "-Xclang" })
+	words := slices.DeleteFunc(slices.Clone(in.Words[1:]), func(w argv.Field) bool { return w.Text == "-Xclang" })
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if options["B"] == "load" && strings.HasPrefix(w.Text, "-B/") {
@@ -142,14 +143,14 @@ func dashed(s *shell.Shell, in shell.Invocation, c *holdgate.Command, options ma
 			continue
 		}
 		name, value, joined := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(w.Text, "-"), "-"), "=")
-		f := shell.Field{Text: value, Dynamic: w.Dynamic, Origin: w.Origin}
+		f := argv.Field{Text: value, Dynamic: w.Dynamic, Origin: w.Origin}
 		does := options[name]
 		if does != "" && !joined && i+1 < len(words) {
 			i++
 			f = words[i]
 		}
 		if does == "" && c.Program != "go" && options[name[:min(1, len(name))]] == "write" { // -oFILE
-			does, f = "write", shell.Field{Text: w.Text[2:], Dynamic: w.Dynamic, Origin: w.Origin}
+			does, f = "write", argv.Field{Text: w.Text[2:], Dynamic: w.Dynamic, Origin: w.Origin}
 		}
 		switch does {
 		case "write":
@@ -159,7 +160,7 @@ func dashed(s *shell.Shell, in shell.Invocation, c *holdgate.Command, options ma
 			if name == "wrapper" {
 				run = strings.ReplaceAll(run, ",", " ")
 			}
-			s.CodeText(shell.Field{Text: run, Dynamic: f.Dynamic}, in.Under(c.Program+" -"+name))
+			s.CodeText(argv.Field{Text: run, Dynamic: f.Dynamic}, in.Under(c.Program+" -"+name))
 		case "load":
 			c.Unbound = append(c.Unbound, f.Text)
 		}

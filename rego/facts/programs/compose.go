@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -50,7 +51,7 @@ func containerCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) 
 
 // composeCommand notes the files that Compose reads: they may start anything, with
 // any folder of this machine.
-func composeCommand(s *shell.Shell, words []shell.Field, c *holdgate.Command) {
+func composeCommand(s *shell.Shell, words []argv.Field, c *holdgate.Command) {
 	var files []string
 	verb := ""
 	for i := 0; i < len(words) && verb == ""; i++ {
@@ -82,8 +83,8 @@ func composeCommand(s *shell.Shell, words []shell.Field, c *holdgate.Command) {
 
 // inspectsEnvironment reports whether inspect shows more than what its format
 // names: what a container is called, and how it fares.
-func inspectsEnvironment(words []shell.Field) bool {
-	o := shell.ParseOptions(words, "f", "format type")
+func inspectsEnvironment(words []argv.Field) bool {
+	o := argv.ParseOptions(words, "f", "format type")
 	formats := o.Values("f", "format")
 	if t := o.Values("", "type"); len(t) > 0 && t[0].Text != "container" {
 		return false

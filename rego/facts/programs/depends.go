@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/operands"
@@ -37,7 +38,7 @@ func depends(s *shell.Shell, in shell.Invocation, program string) []string {
 	}
 	out = append(out, s.RunningNames(in)...)
 	for _, a := range s.Overlaid(s.Env, in.Assigns...) {
-		if a.Steers() && (program == "" || len(environ.Loads(program, a.Text)) > 0 || slices.Contains(shell.Texts(in.Assigns), a.Text)) {
+		if a.Steers() && (program == "" || len(environ.Loads(program, a.Text)) > 0 || slices.Contains(argv.Texts(in.Assigns), a.Text)) {
 			out = append(append(out, pathDynamics(a)...), a.Assumed...)
 		}
 	}
@@ -68,45 +69,45 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	w, name := in.Words[i], in.Name()
 	switch {
 	case name == "kill":
-		return w.Origin == shell.OriginOwn || w.Origin == shell.OriginAtom && in.Words[1].Text == "-0" || w.Process || ownProcess(s, w)
+		return w.Origin == argv.OriginOwn || w.Origin == argv.OriginAtom && in.Words[1].Text == "-0" || w.Process || ownProcess(s, w)
 	case in.Named != "" && w.Text == "{}" && wordlist.Has("rm rmdir unlink", name):
 		return true // it begins with the root, and what is deleted is told
 	case wordlist.Has(operands.LookingPrograms, name), name == "command" && wordlist.Has("-v -V", in.Words[1].Text) && i > 1:
 		return true
 	case wordlist.Has(operands.TextPrograms, name):
-		return !slices.ContainsFunc(in.Words, func(f shell.Field) bool { return f.Text == "-v" })
+		return !slices.ContainsFunc(in.Words, func(f argv.Field) bool { return f.Text == "-v" })
 	case wordlist.Has("export declare local readonly typeset", name):
-		return shell.IsAssignment(w) && (!w.Steers() || len(pathDynamics(w)) == 0)
+		return argv.IsAssignment(w) && (!w.Steers() || len(pathDynamics(w)) == 0)
 	case s.Here(w).Known():
 		return true
-	case w.Origin >= shell.OriginValue && name != "cd" && name != "pushd":
+	case w.Origin >= argv.OriginValue && name != "cd" && name != "pushd":
 		return true
 	case (name == "cd" || name == "pushd") && s.BesideScript(w):
 		return true
 	case name == "cd" || name == "pushd":
-		return w.Origin >= shell.OriginValue && !strings.Contains(w.Text, "..")
+		return w.Origin >= argv.OriginValue && !strings.Contains(w.Text, "..")
 	case wordlist.Has(operands.Readers, name):
-		return w.Origin == shell.OriginNames || !w.Bare && readerText(name, in.Words, i)
+		return w.Origin == argv.OriginNames || !w.Bare && readerText(name, in.Words, i)
 	case name == "git" && !w.Bare && gitText(in.Words, i):
 		return true
-	case w.Origin >= shell.OriginNames && testsFile(s, in, i), w.Origin < shell.OriginNames && namesPart(in, i):
+	case w.Origin >= argv.OriginNames && testsFile(s, in, i), w.Origin < argv.OriginNames && namesPart(in, i):
 		return true
 	case wordlist.Has("gzip zcat xz bzip2 zstd brotli pigz", name):
-		return w.Origin >= shell.OriginNames && slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return f.Known() && packsToOutput.MatchString(f.Text) })
+		return w.Origin >= argv.OriginNames && slices.ContainsFunc(in.Words[1:], func(f argv.Field) bool { return f.Known() && packsToOutput.MatchString(f.Text) })
 	case wordlist.Has(operands.Checkers, name) || wordlist.Has("npx bunx", name) && i > 1 && wordlist.Has(operands.Checkers, textAt(in, 1)) || wordlist.Has("php node ruby", name) && i > 1 && wordlist.Has("-l -c --check -wc", textAt(in, 1)):
-		return w.Origin == shell.OriginNames
-	case w.Within && (name == "sed" || name == "perl" && perlRewrites(in.Words, i) || name == "mv" && !slices.ContainsFunc(in.Words[1:], func(f shell.Field) bool { return !f.Within && !strings.HasPrefix(f.Text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.Words[1].Text)):
+		return w.Origin == argv.OriginNames
+	case w.Within && (name == "sed" || name == "perl" && perlRewrites(in.Words, i) || name == "mv" && !slices.ContainsFunc(in.Words[1:], func(f argv.Field) bool { return !f.Within && !strings.HasPrefix(f.Text, "-") }) || name == "git" && i > 1 && wordlist.Has("mv add diff log show blame", in.Words[1].Text)):
 		return true
 	case name == "date":
 		return !w.Bare && wordlist.Has("-d --date -r", in.Words[i-1].Text)
-	case wordlist.Has("rg ag", name) && !w.Bare && firstOperand(in.Words, i), wordlist.Has("rg ag", name) && w.Stdin && w.Origin >= shell.OriginNames:
+	case wordlist.Has("rg ag", name) && !w.Bare && firstOperand(in.Words, i), wordlist.Has("rg ag", name) && w.Stdin && w.Origin >= argv.OriginNames:
 		return true
 	case looksAt(name, in.Words, i):
 		return true
 	case name == "curl":
-		return toLoopback(in.Words, i) && !slices.ContainsFunc(in.Words, func(f shell.Field) bool { return strings.HasPrefix(strings.TrimPrefix(f.Text, "-d"), "@") })
+		return toLoopback(in.Words, i) && !slices.ContainsFunc(in.Words, func(f argv.Field) bool { return strings.HasPrefix(strings.TrimPrefix(f.Text, "-d"), "@") })
 	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
-		return w.Origin >= shell.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
+		return w.Origin >= argv.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
 	case wordlist.Has("redis-cli valkey-cli", name) && readsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):
 		return true
 	case wordlist.Has("psql mysql mongosh redis-cli", name):
@@ -114,13 +115,13 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case name == "git" && !w.Bare && i > 1 && wordlist.Has(gitLooks, in.Words[1].Text) && afterDashes(in.Words, i):
 		return true
 	case w.Bare || w.Stdin:
-		return wordlist.Has("git rg ag sort", name) && w.Origin == shell.OriginNames && afterDashes(in.Words, i)
-	case takesText(in.Words, name, i), w.Origin >= shell.OriginText && readsText(in.Words, name, i):
+		return wordlist.Has("git rg ag sort", name) && w.Origin == argv.OriginNames && afterDashes(in.Words, i)
+	case takesText(in.Words, name, i), w.Origin >= argv.OriginText && readsText(in.Words, name, i):
 		return true
-	case len(in.Roots) == 0 && (w.Origin >= shell.OriginText || i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)):
-		return (i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)) && !ownRunner.MatchString(in.Name()) && ownProgram(s, in.Words[:i]) || w.Origin == shell.OriginNames && wordlist.Has("git rg ag sort", name) && afterDashes(in.Words, i)
+	case len(in.Roots) == 0 && (w.Origin >= argv.OriginText || i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)):
+		return (i > 1 && wordlist.Has(valueOptions, in.Words[i-1].Text) || plainSetting.MatchString(w.Text)) && !ownRunner.MatchString(in.Name()) && ownProgram(s, in.Words[:i]) || w.Origin == argv.OriginNames && wordlist.Has("git rg ag sort", name) && afterDashes(in.Words, i)
 	case wordlist.Has("git rg ag sort", name):
-		return w.Origin == shell.OriginNames && afterDashes(in.Words, i)
+		return w.Origin == argv.OriginNames && afterDashes(in.Words, i)
 	}
 	return false
 }
@@ -137,24 +138,25 @@ const valueOptions = "--name --title --message --description --port --host --add
 
 // takesText reports whether the word at i is data to its program, whatever it says: the
 // value of an option that names a thing, or sets a variable of a filter.
-func takesText(words []shell.Field, name string, i int) bool {
+func takesText(words []argv.Field, name string, i int) bool {
 	before := textOf(words, i-1)
+	if !wordlist.Has("jq gojq", name) && !isOption(name, words, i-1) {
+		return false
+	}
 	switch name {
 	case "awk", "gawk", "mawk":
-		return before == "-v" && shell.IsAssignment(words[i]) && !strings.HasPrefix(words[i].Text, "$")
+		return before == "-v" && argv.IsAssignment(words[i]) && !strings.HasPrefix(words[i].Text, "$")
 	case "jq", "gojq":
 		return i > 2 && wordlist.Has("--arg --argjson", words[i-2].Text)
 	case "docker", "podman", "nerdctl", "buildah":
-		return wordlist.Has("-t --tag --build-arg --label", before) && slices.ContainsFunc(words[1:i], func(f shell.Field) bool { return wordlist.Has("build buildx bake", f.Text) })
-	case "go":
-		return wordlist.Has("-run -bench -count -timeout -benchtime -cpu", before)
+		return wordlist.Has("-t --tag --build-arg --label", before) && slices.ContainsFunc(words[1:i], func(f argv.Field) bool { return wordlist.Has("build buildx bake", f.Text) })
 	}
 	return false
 }
 
 // readsText reports whether a program reads the word at i as code: what a file of the
 // project says there is as safe as the project.
-func readsText(words []shell.Field, name string, i int) bool {
+func readsText(words []argv.Field, name string, i int) bool {
 	before := textOf(words, i-1)
 	switch name {
 	case "sed", "gsed":
@@ -170,11 +172,11 @@ func readsText(words []shell.Field, name string, i int) bool {
 }
 
 // ownProgram reports whether words begin a command that runs a program of the project.
-func ownProgram(s *shell.Shell, words []shell.Field) bool {
+func ownProgram(s *shell.Shell, words []argv.Field) bool {
 	file := words[0]
 	if _, interprets := findInterpreter(path.Base(file.Text)); interprets {
-		at := slices.IndexFunc(words[1:], func(f shell.Field) bool { return !strings.HasPrefix(f.Text, "-") })
-		if at < 0 || !scriptName.MatchString(words[1+at].Text) || slices.ContainsFunc(words[1:1+at], func(f shell.Field) bool { return wordlist.Has("-c -e -p -r -m --eval --print", f.Text) }) {
+		at := slices.IndexFunc(words[1:], func(f argv.Field) bool { return !strings.HasPrefix(f.Text, "-") })
+		if at < 0 || !scriptName.MatchString(words[1+at].Text) || slices.ContainsFunc(words[1:1+at], func(f argv.Field) bool { return wordlist.Has("-c -e -p -r -m --eval --print", f.Text) }) {
 			return false
 		}
 		file = words[1+at]
@@ -198,7 +200,7 @@ var pidFile = regexp.MustCompile(`^(\$\(cat |\$\(< ?|` + "`" + `cat )["']?(/tmp/
 
 // ownProcess reports whether a word is the number of a process that the line itself has
 // started: the line, or a server that it was told to, has put it into a file.
-func ownProcess(s *shell.Shell, w shell.Field) bool {
+func ownProcess(s *shell.Shell, w argv.Field) bool {
 	if len(w.Dynamic) != 1 || w.Text != w.Dynamic[0] {
 		return false
 	}
@@ -206,7 +208,7 @@ func ownProcess(s *shell.Shell, w shell.Field) bool {
 	if m == nil {
 		return false
 	}
-	if at, ok := s.FileAt(shell.Field{Text: m[2]}); ok {
+	if at, ok := s.FileAt(argv.Field{Text: m[2]}); ok {
 		if version, own := s.Found.Pids[at]; own && version == s.Found.Version(at) {
 			return true
 		}
@@ -240,7 +242,7 @@ func testsFile(s *shell.Shell, in shell.Invocation, i int) bool {
 	if _, tool := tools[in.Name()]; !tool && !wordlist.Has("flutter dart go cargo swift mix gradle mvn bun deno dotnet zig stack cabal elixir", in.Name()) {
 		return false
 	}
-	return slices.ContainsFunc(words, func(f shell.Field) bool { return f.Known() && wordlist.Has(testVerbs, f.Text) })
+	return slices.ContainsFunc(words, func(f argv.Field) bool { return f.Known() && wordlist.Has(testVerbs, f.Text) })
 }
 
 // partOptions are options of builds whose value names a part of the project, or picks
@@ -251,7 +253,7 @@ const partOptions = "--filter -F --workspace -w --package -p --scope --tests --t
 func namesPart(in shell.Invocation, i int) bool {
 	w, before := in.Words[i], in.Words[i-1].Text
 	pytest := wordlist.Has("python python3", in.Name()) && textAt(in, 1) == "-m" && wordlist.Has("pytest unittest", textAt(in, 2))
-	return !w.Bare && !w.Stdin && i > 1 && wordlist.Has(partOptions, before) &&
+	return !w.Bare && !w.Stdin && i > 1 && wordlist.Has(partOptions, before) && isOption(in.Name(), in.Words, i-1) &&
 		(pytest || wordlist.Has("npm pnpm yarn bun turbo nx lerna cargo go swift pytest jest vitest mocha playwright mix", in.Name()))
 }
 
@@ -264,7 +266,7 @@ var addressVariable = regexp.MustCompile(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
 
 // ownAddress reports whether a word is the address of the project's database, as the
 // environment has it and the line leaves it.
-func ownAddress(s *shell.Shell, w shell.Field) bool {
+func ownAddress(s *shell.Shell, w argv.Field) bool {
 	m := addressVariable.FindStringSubmatch(w.Text)
 	if m == nil || s.Wild || w.Bare && w.Runs {
 		return false
@@ -275,8 +277,8 @@ func ownAddress(s *shell.Shell, w shell.Field) bool {
 
 // firstOperand reports whether all words before the one at i are options of a
 // search, so that it is what is looked for.
-func firstOperand(words []shell.Field, i int) bool {
-	return !slices.ContainsFunc(words[1:i], func(f shell.Field) bool {
+func firstOperand(words []argv.Field, i int) bool {
+	return !slices.ContainsFunc(words[1:i], func(f argv.Field) bool {
 		return !strings.HasPrefix(f.Text, "-") || wordlist.Has("-e -f -g -t --pre", f.Text)
 	})
 }
@@ -284,7 +286,7 @@ func firstOperand(words []shell.Field, i int) bool {
 // textAt is the text of the word at i, or nothing.
 func textAt(in shell.Invocation, i int) string { return textOf(in.Words, i) }
 
-func textOf(words []shell.Field, i int) string {
+func textOf(words []argv.Field, i int) string {
 	if i < len(words) {
 		return words[i].Text
 	}
@@ -293,15 +295,15 @@ func textOf(words []shell.Field, i int) string {
 
 // afterDashes reports whether "--" stands before the word at i: then it is no
 // option.
-func afterDashes(words []shell.Field, i int) bool {
-	return slices.ContainsFunc(words[:i], func(f shell.Field) bool { return f.Text == "--" })
+func afterDashes(words []argv.Field, i int) bool {
+	return slices.ContainsFunc(words[:i], func(f argv.Field) bool { return f.Text == "--" })
 }
 
 // readerText reports whether the word at i of a reader names no file: it is
 // the value of an option, or the pattern that grep looks for.
-func readerText(name string, words []shell.Field, i int) bool {
+func readerText(name string, words []argv.Field, i int) bool {
 	before := words[i-1].Text
-	if wordlist.Has("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) {
+	if wordlist.Has("-n -c -d -f -s -w -m -A -B -C -e --include --exclude --exclude-dir --color --lines", before) && isOption(name, words, i-1) {
 		return before != "-f" || name == "cut"
 	}
 	if strings.HasPrefix(words[i].Text, "--include=") || strings.HasPrefix(words[i].Text, "--exclude") {
@@ -320,7 +322,7 @@ func readerText(name string, words []shell.Field, i int) bool {
 
 // gitText reports whether the word at i of a git command is the value of an
 // option that takes text: a message, a name, a date, what log looks for.
-func gitText(words []shell.Field, i int) bool {
+func gitText(words []argv.Field, i int) bool {
 	j := 1
 	for j+2 < len(words) && (words[j].Text == "-C" || words[j].Text == "-c") {
 		j += 2
@@ -332,6 +334,9 @@ func gitText(words []shell.Field, i int) bool {
 	verb, before, self := words[j].Text, words[i-1].Text, words[i].Text
 	if key, _, ok := strings.Cut(self, "="); ok && wordlist.Has(text, key) {
 		return true
+	}
+	if words[i-1].Known() && strings.HasPrefix(before, "-") && !strings.HasPrefix(self, "-") && !isOption("git", words, i-1) {
+		return false
 	}
 	switch {
 	case wordlist.Has(text, before), wordlist.Has("blame annotate", verb) && before == "-L":
@@ -346,7 +351,7 @@ func gitText(words []shell.Field, i int) bool {
 
 // pathDynamics are the parts of an assignment that depend on run time. What
 // PATH held before is none: programs were found there all along.
-func pathDynamics(a shell.Field) []string {
+func pathDynamics(a argv.Field) []string {
 	if !strings.HasPrefix(a.Text, "PATH=") {
 		return a.Dynamic
 	}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -12,7 +13,7 @@ import (
 // emptied is what a program leaves in the files that it writes by itself:
 // nothing where it copies a device that holds nothing, or input that is empty,
 // and a file that is elsewhere where a link takes its place.
-func emptied(s *shell.Shell, p operands.Program, files []shell.Field, target, links bool) shell.Content {
+func emptied(s *shell.Shell, p operands.Program, files []argv.Field, target, links bool) shell.Content {
 	sources := files
 	switch p.Use {
 	case operands.UseCopy, operands.UseMove:
@@ -36,7 +37,7 @@ func emptied(s *shell.Shell, p operands.Program, files []shell.Field, target, li
 	switch {
 	case len(sources) == 0:
 		return shell.ContentText
-	case !slices.ContainsFunc(sources, func(f shell.Field) bool { return !wordlist.Has(shell.EmptyDevices, f.Text) }):
+	case !slices.ContainsFunc(sources, func(f argv.Field) bool { return !wordlist.Has(shell.EmptyDevices, f.Text) }):
 		return shell.ContentNothing
 	case links && len(files) == 2 && path.Base(files[0].Text) != path.Base(files[1].Text):
 		return shell.ContentReport

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -37,7 +38,7 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 	case "set":
 		shows = len(args) == 0
 	case "export", "declare", "typeset", "readonly", "local":
-		flags, names := "", []shell.Field(nil)
+		flags, names := "", []argv.Field(nil)
 		for _, w := range args {
 			if strings.HasPrefix(w.Text, "-") {
 				flags += w.Text
@@ -46,28 +47,28 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 			}
 		}
 		shows = len(names) == 0 && name != "local" && strings.Trim(flags, "-pxg") == "" ||
-			strings.Contains(flags, "p") && slices.ContainsFunc(names, func(f shell.Field) bool { return credentialName.MatchString(f.Text) })
+			strings.Contains(flags, "p") && slices.ContainsFunc(names, func(f argv.Field) bool { return credentialName.MatchString(f.Text) })
 	case "npm", "pnpm", "yarn":
 		if len(args) > 2 && args[0].Text == "pkg" && args[1].Text == "set" || len(args) > 1 && args[0].Text == "set-script" {
-			s.Puts(shell.Field{Text: "package.json"}, strings.Replace(shell.Join(args, " "), "set-script ", "scripts.", 1))
+			s.Puts(argv.Field{Text: "package.json"}, strings.Replace(argv.Join(args, " "), "set-script ", "scripts.", 1))
 		}
 	case "go":
 		for _, w := range args {
 			if _, other, ok := strings.Cut(w.Text, "="); ok && len(args) > 2 && args[0].Text == "mod" && args[1].Text == "edit" {
-				s.Puts(shell.Field{Text: "go.mod"}, "=> "+other[strings.Index(other, "=")+1:])
+				s.Puts(argv.Field{Text: "go.mod"}, "=> "+other[strings.Index(other, "=")+1:])
 			}
 		}
 	case "compgen":
-		shows = slices.ContainsFunc(args, func(f shell.Field) bool { return wordlist.Has("-v -e variable export", f.Text) })
+		shows = slices.ContainsFunc(args, func(f argv.Field) bool { return wordlist.Has("-v -e variable export", f.Text) })
 	case "ps":
 		shows = showsEnvironment(args)
 	case "make", "gmake":
-		shows = shell.ParseOptions(args, "fCIjloW", "file directory makefile include-dir jobs load-average old-file assume-new eval").Has("p", "print-data-base")
+		shows = argv.ParseOptions(args, "fCIjloW", "file directory makefile include-dir jobs load-average old-file assume-new eval").Has("p", "print-data-base")
 	case "awk", "gawk", "mawk", "nawk":
 		shows = namesCredential(s, awkEnvironment, args)
 	case "jq", "gojq", "jaq", "yq":
-		if text := shell.Join(args, "\n"); strings.Contains(text, "scripts") && slices.ContainsFunc(args, func(f shell.Field) bool { return strings.HasSuffix(f.Text, "package.json") }) {
-			s.Puts(shell.Field{Text: "package.json"}, text)
+		if text := argv.Join(args, "\n"); strings.Contains(text, "scripts") && slices.ContainsFunc(args, func(f argv.Field) bool { return strings.HasSuffix(f.Text, "package.json") }) {
+			s.Puts(argv.Field{Text: "package.json"}, text)
 		}
 		shows = namesCredential(s, jqEnvironment, args)
 		for i, w := range args[:max(0, len(args)-2)] {
@@ -78,11 +79,11 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 		jqImports(s, args)
 		for _, w := range args {
 			for _, m := range yqLoads.FindAllStringSubmatch(w.Text, -1) {
-				s.Touch(shell.Field{Text: m[1]}, collect.AccessRead)
+				s.Touch(argv.Field{Text: m[1]}, collect.AccessRead)
 			}
 		}
 	case "echo", "printf", "print":
-		shows = slices.ContainsFunc(args, func(f shell.Field) bool { return showsCredential(s, f) })
+		shows = slices.ContainsFunc(args, func(f argv.Field) bool { return showsCredential(s, f) })
 	}
 	if shows && !s.Quiet {
 		s.Found.Path(collect.Ref{Text: ownEnvironment, Access: collect.AccessRead, Remote: s.Remote})
@@ -93,7 +94,7 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 var jqLoads = regexp.MustCompile(`\b(?:import|include)\s+"([^"]+)"`)
 
 // jqImports notes the files that programs of jq take in, from the folders of -L or beside.
-func jqImports(s *shell.Shell, args []shell.Field) {
+func jqImports(s *shell.Shell, args []argv.Field) {
 	folders := []string{"", "~/.jq"}
 	for i, w := range args {
 		if folder, ok := strings.CutPrefix(w.Text, "-L"); ok && folder != "" {
@@ -105,7 +106,7 @@ func jqImports(s *shell.Shell, args []shell.Field) {
 	for _, w := range args {
 		for _, m := range jqLoads.FindAllStringSubmatch(w.Text, -1) {
 			for _, folder := range folders {
-				s.Touch(shell.Field{Text: path.Join(folder, m[1]) + ".json"}, collect.AccessRead)
+				s.Touch(argv.Field{Text: path.Join(folder, m[1]) + ".json"}, collect.AccessRead)
 			}
 		}
 	}
@@ -113,7 +114,7 @@ func jqImports(s *shell.Shell, args []shell.Field) {
 
 // showsEnvironment reports whether ps shows environments: by "e" among the
 // options that stand without a dash, and by -E of BSD.
-func showsEnvironment(args []shell.Field) bool {
+func showsEnvironment(args []argv.Field) bool {
 	for i, w := range args {
 		switch {
 		case strings.HasPrefix(w.Text, "--"):
@@ -132,7 +133,7 @@ func showsEnvironment(args []shell.Field) bool {
 
 // namesCredential reports whether a program in the words reads the environment
 // as a whole, or by the name of a credential.
-func namesCredential(s *shell.Shell, environment *regexp.Regexp, args []shell.Field) bool {
+func namesCredential(s *shell.Shell, environment *regexp.Regexp, args []argv.Field) bool {
 	for _, w := range args {
 		for _, m := range environment.FindAllStringSubmatch(w.Text, -1) {
 			s.Found.Tick()
@@ -147,7 +148,7 @@ func namesCredential(s *shell.Shell, environment *regexp.Regexp, args []shell.Fi
 
 // showsCredential reports whether a word holds the value of a variable that is
 // named as credentials are, and that the text at hand has not set itself.
-func showsCredential(s *shell.Shell, w shell.Field) bool {
+func showsCredential(s *shell.Shell, w argv.Field) bool {
 	return slices.ContainsFunc(w.Dynamic, func(d string) bool {
 		m := shownVariable.FindStringSubmatch(d)
 		if m == nil {

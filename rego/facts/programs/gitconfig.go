@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -29,7 +30,7 @@ func harmlessGitKey(key string) bool {
 
 // gitOption is a setting for one run of git. What is neither known to be harmless
 // nor to run something can't be seen.
-func gitOption(s *shell.Shell, f shell.Field, c *holdgate.Command) {
+func gitOption(s *shell.Shell, f argv.Field, c *holdgate.Command) {
 	key, _, _ := strings.Cut(f.Text, "=")
 	if !harmlessGitKey(key) && !gitConfig(s, f, c) {
 		c.Unresolved = append(c.Unresolved, "-c "+key)
@@ -38,21 +39,21 @@ func gitOption(s *shell.Shell, f shell.Field, c *holdgate.Command) {
 
 // gitConfig follows what a setting would run, and reports whether it is one that
 // could run something.
-func gitConfig(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
+func gitConfig(s *shell.Shell, f argv.Field, c *holdgate.Command) bool {
 	key, value, ok := strings.Cut(f.Text, "=")
 	if !ok {
 		return false
 	}
 	key = strings.ToLower(key)
 	via := shell.Invocation{Via: []string{"git -c " + key}}
-	run := shell.Field{Text: value, Dynamic: f.Dynamic}
+	run := argv.Field{Text: value, Dynamic: f.Dynamic}
 	switch {
 	case strings.HasPrefix(key, "alias."):
 		if code, ok := strings.CutPrefix(value, "!"); ok {
-			s.CodeText(shell.Field{Text: code, Dynamic: f.Dynamic}, via)
+			s.CodeText(argv.Field{Text: code, Dynamic: f.Dynamic}, via)
 			return true
 		}
-		s.CodeText(shell.Field{Text: "git " + value, Dynamic: f.Dynamic}, via)
+		s.CodeText(argv.Field{Text: "git " + value, Dynamic: f.Dynamic}, via)
 	case key == "core.hookspath" || key == "include.path" || key == "core.attributesfile":
 		c.Unbound = append(c.Unbound, value)
 	case wordlist.Has(gitCode, key), strings.HasPrefix(key, "filter."), strings.HasPrefix(key, "difftool."), strings.HasPrefix(key, "mergetool."),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -50,7 +51,7 @@ func xargs(s *shell.Shell, in shell.Invocation) bool {
 	next := in.Under("xargs")
 	next.Words, next.Plain = slices.Clone(in.Words[i:]), true
 	if len(next.Words) == 0 {
-		next.Words = []shell.Field{{Text: "echo"}}
+		next.Words = []argv.Field{{Text: "echo"}}
 	}
 	input, known := inputWords(s, o)
 	switch {
@@ -74,17 +75,17 @@ func xargs(s *shell.Shell, in shell.Invocation) bool {
 	case known:
 		next.Words = append(next.Words, input...)
 	default:
-		next.Words = append(next.Words, shell.Field{Stdin: true, Origin: s.Stdin.Origin, Within: s.Stdin.Within})
+		next.Words = append(next.Words, argv.Field{Stdin: true, Origin: s.Stdin.Origin, Within: s.Stdin.Within})
 	}
 	s.Run(next)
 	return true
 }
 
 // inGroups runs a command with so many words at a time.
-func inGroups(s *shell.Shell, in shell.Invocation, words []shell.Field, size string) {
+func inGroups(s *shell.Shell, in shell.Invocation, words []argv.Field, size string) {
 	n, err := strconv.Atoi(size)
 	if err != nil || n < 1 || len(words)/n > shell.MaxRounds {
-		in.Words = append(in.Words, shell.Field{Stdin: true})
+		in.Words = append(in.Words, argv.Field{Stdin: true})
 		s.Run(in)
 		return
 	}
@@ -105,13 +106,13 @@ func replaceAll(s *shell.Shell, text, old, value string) string {
 }
 
 // inputWords are the words on standard input, where they are known and plain.
-func inputWords(s *shell.Shell, o shell.Options) ([]shell.Field, bool) {
+func inputWords(s *shell.Shell, o argv.Options) ([]argv.Field, bool) {
 	if !s.Stdin.Known || strings.ContainsAny(s.Stdin.Text, `'"\`) || o.Has("a0d", "") || len(o.Long) > 0 {
 		return nil, false
 	}
-	var words []shell.Field
-	for _, w := range shell.BlankFields(s.Stdin.Text) {
-		words = append(words, shell.Field{Text: w})
+	var words []argv.Field
+	for _, w := range argv.BlankFields(s.Stdin.Text) {
+		words = append(words, argv.Field{Text: w})
 	}
 	return words, true
 }
@@ -123,15 +124,15 @@ func find(s *shell.Shell, in shell.Invocation) bool {
 	for i < len(words) && (words[i].Text == "-H" || words[i].Text == "-L" || words[i].Text == "-P") {
 		i++
 	}
-	var roots []shell.Field
+	var roots []argv.Field
 	for ; i < len(words) && !strings.HasPrefix(words[i].Text, "-") && words[i].Text != "(" && words[i].Text != "!"; i++ {
 		roots = append(roots, words[i])
 	}
 	if len(roots) == 0 {
-		roots = []shell.Field{{Text: "."}}
+		roots = []argv.Field{{Text: "."}}
 	}
 	in.Roots = nil
-	in.Deletes = slices.ContainsFunc(words[i:], func(f shell.Field) bool { return f.Text == "-delete" })
+	in.Deletes = slices.ContainsFunc(words[i:], func(f argv.Field) bool { return f.Text == "-delete" })
 	s.Emit(in)
 	for _, r := range roots {
 		s.Touch(r, collect.AccessRead)
@@ -156,10 +157,10 @@ func find(s *shell.Shell, in shell.Invocation) bool {
 }
 
 // findExec runs the command after -exec and returns where it ends.
-func findExec(s *shell.Shell, in shell.Invocation, words []shell.Field, i int, roots []shell.Field) int {
+func findExec(s *shell.Shell, in shell.Invocation, words []argv.Field, i int, roots []argv.Field) int {
 	next := in.Under("find " + words[i].Text)
 	next.Words, next.Plain, next.Named = nil, true, onlyName(words[:i])
-	found := s.PrintedBy(append([]shell.Field{{Text: "find"}}, words[:i]...), shell.OriginAny)
+	found := s.PrintedBy(append([]argv.Field{{Text: "find"}}, words[:i]...), argv.OriginAny)
 	within := s.FindsWithin(roots, words[:i])
 	for i++; i < len(words) && words[i].Text != ";"; i++ {
 		if words[i].Text == "+" && len(next.Words) > 0 && next.Words[len(next.Words)-1].Text == "{}" {
@@ -177,7 +178,7 @@ func findExec(s *shell.Shell, in shell.Invocation, words []shell.Field, i int, r
 	for _, r := range roots {
 		next.Roots = append(next.Roots, r.Text)
 	}
-	next.Narrow = slices.ContainsFunc(words[:i], func(f shell.Field) bool {
+	next.Narrow = slices.ContainsFunc(words[:i], func(f argv.Field) bool {
 		return wordlist.Has("-name -iname -path -ipath -wholename -regex -iregex", f.Text)
 	})
 	s.Run(next)
@@ -187,8 +188,8 @@ func findExec(s *shell.Shell, in shell.Invocation, words []shell.Field, i int, r
 // onlyName is the pattern of the names that find's words leave, which begin with its
 // roots: where each of them only narrows what is found, and one says the name. Empty where
 // that cannot be told.
-func onlyName(words []shell.Field) (name string) {
-	tests := slices.IndexFunc(words, func(f shell.Field) bool { return strings.HasPrefix(f.Text, "-") || f.Text == "(" || f.Text == "!" })
+func onlyName(words []argv.Field) (name string) {
+	tests := slices.IndexFunc(words, func(f argv.Field) bool { return strings.HasPrefix(f.Text, "-") || f.Text == "(" || f.Text == "!" })
 	for i := max(tests, 0); i < len(words); i++ {
 		w := words[i]
 		switch {
@@ -214,11 +215,11 @@ func onlyName(words []shell.Field) (name string) {
 
 // below is what find meets below a root: all of it, or what has a name. The folder itself
 // is not met by a name where it has another.
-func below(s *shell.Shell, root shell.Field, name string) shell.Field {
+func below(s *shell.Shell, root argv.Field, name string) argv.Field {
 	if name == "" || !s.Stays(root) || root.Glob {
 		return root
 	}
-	return shell.Field{Text: path.Join(root.Text, "**", name)}
+	return argv.Field{Text: path.Join(root.Text, "**", name)}
 }
 
 // fd is find by another name: -x and -X run a command.
@@ -228,7 +229,7 @@ func fd(s *shell.Shell, in shell.Invocation) bool {
 		case "-x", "-X", "--exec", "--exec-batch":
 			next := in.Under("fd " + w.Text)
 			next.Plain = true
-			next.Words = append(slices.Clone(in.Words[i+1:]), shell.Field{Stdin: true, Origin: shell.OriginNames})
+			next.Words = append(slices.Clone(in.Words[i+1:]), argv.Field{Stdin: true, Origin: argv.OriginNames})
 			in.Words = in.Words[:i]
 			s.Emit(in)
 			s.Run(next)
@@ -244,8 +245,8 @@ func parallel(s *shell.Shell, in shell.Invocation) bool {
 	w := shell.Wrapper{Valued: "jaNnSILPsdE", Long: "jobs arg-file delay timeout colsep joblog results sshlogin tmpdir max-args max-procs retries workdir"}
 	i, _ := s.CommandAt(w, in.Words)
 	words := in.Words[i:]
-	sources := slices.IndexFunc(words, func(f shell.Field) bool { return strings.HasPrefix(f.Text, ":::") })
-	var values []shell.Field
+	sources := slices.IndexFunc(words, func(f argv.Field) bool { return strings.HasPrefix(f.Text, ":::") })
+	var values []argv.Field
 	if sources >= 0 {
 		values, words = words[sources+1:], words[:sources]
 	}
@@ -255,28 +256,28 @@ func parallel(s *shell.Shell, in shell.Invocation) bool {
 			s.CodeText(v, next)
 		}
 		if len(values) == 0 {
-			next.Words = append(slices.Clip(in.Words), shell.Field{Stdin: true})
+			next.Words = append(slices.Clip(in.Words), argv.Field{Stdin: true})
 			s.Emit(next)
 		}
 		return true
 	}
-	text := shell.Join(words, " ")
+	text := argv.Join(words, " ")
 	if plainValues(values) && in.Words[i+sources].Text == ":::" {
 		if !strings.Contains(text, "{") {
 			text += " {}"
 		}
 		for _, v := range values {
-			s.CodeText(shell.Field{Text: replaceAll(s, text, "{}", v.Text), Dynamic: shell.Dynamics(words)}, next)
+			s.CodeText(argv.Field{Text: replaceAll(s, text, "{}", v.Text), Dynamic: argv.Dynamics(words)}, next)
 		}
 		return true
 	}
-	s.CodeText(shell.Field{Text: text, Dynamic: append(shell.Dynamics(words), "{}")}, next)
+	s.CodeText(argv.Field{Text: text, Dynamic: append(argv.Dynamics(words), "{}")}, next)
 	return true
 }
 
 // benchmark is hyperfine: each of its operands is a line that a shell runs.
 func benchmark(s *shell.Shell, in shell.Invocation) bool {
-	o := shell.ParseOptions(in.Words[1:], "wmMrspcSuLPDn", "warmup min-runs max-runs runs setup prepare conclude cleanup shell time-unit style export-asciidoc export-csv export-json export-markdown export-orgmode output input command-name parameter-list parameter-scan parameter-step-size")
+	o := argv.ParseOptions(in.Words[1:], "wmMrspcSuLPDn", "warmup min-runs max-runs runs setup prepare conclude cleanup shell time-unit style export-asciidoc export-csv export-json export-markdown export-orgmode output input command-name parameter-list parameter-scan parameter-step-size")
 	s.Emit(in)
 	for _, long := range []string{"export-asciidoc", "export-csv", "export-json", "export-markdown", "export-orgmode"} {
 		useAll(s, in, o.Values("", long), collect.AccessWrite)
@@ -295,7 +296,7 @@ func benchmark(s *shell.Shell, in shell.Invocation) bool {
 }
 
 // plainValues reports whether all values are known, and few.
-func plainValues(values []shell.Field) bool {
+func plainValues(values []argv.Field) bool {
 	for _, v := range values {
 		if !v.Known() || strings.HasPrefix(v.Text, ":::") {
 			return false
@@ -332,7 +333,7 @@ func container(s *shell.Shell, in shell.Invocation) bool {
 	return true
 }
 
-func startsInContainer(f shell.Field) bool { return f.Text == "exec" || f.Text == "run" }
+func startsInContainer(f argv.Field) bool { return f.Text == "exec" || f.Text == "run" }
 
 // containerOptions are those behind exec and run, before the container or the image.
 var containerOptions = shell.Wrapper{Skip: 1, Valued: "vpewunhlmac", Long: "volume publish env workdir user name network entrypoint mount memory cpus hostname label env-file platform pull restart add-host device cap-add cap-drop security-opt gpus shm-size tmpfs ulimit ip link dns expose log-driver log-opt pid ipc detach-keys container namespace context image index env-from-file"}
@@ -340,7 +341,7 @@ var containerOptions = shell.Wrapper{Skip: 1, Valued: "vpewunhlmac", Long: "volu
 // withinContainer reports whether the word at i is one of the command that runs in a
 // container which is there, behind the name of its program: what the word does is said
 // of that command.
-func withinContainer(words []shell.Field, i int) bool {
+func withinContainer(words []argv.Field, i int) bool {
 	verb := slices.IndexFunc(words[:i], startsInContainer)
 	if verb < 1 || words[verb].Text != "exec" {
 		return false
@@ -352,11 +353,11 @@ func withinContainer(words []shell.Field, i int) bool {
 		}
 		at++
 	}
-	return at+1 < i && !slices.ContainsFunc(words[:at+2], func(f shell.Field) bool { return !f.Known() || f.Glob })
+	return at+1 < i && !slices.ContainsFunc(words[:at+2], func(f argv.Field) bool { return !f.Known() || f.Glob })
 }
 
 // mount notes a folder of this machine that a container may write to.
-func mount(s *shell.Shell, v shell.Field) {
+func mount(s *shell.Shell, v argv.Field) {
 	source, rest, _ := strings.Cut(v.Text, ":")
 	for part := range strings.SplitSeq(v.Text, ",") {
 		for _, key := range []string{"src=", "source="} {
@@ -370,14 +371,14 @@ func mount(s *shell.Shell, v shell.Field) {
 		access = collect.AccessRead
 	}
 	if strings.ContainsAny(source, "/~$.") {
-		s.Touch(shell.Field{Text: source, Dynamic: v.Dynamic}, access)
+		s.Touch(argv.Field{Text: source, Dynamic: v.Dynamic}, access)
 	}
 }
 
 // scheduled is at and batch: what they read runs later.
 func scheduled(s *shell.Shell, in shell.Invocation) bool {
 	s.Found.Path(collect.Ref{Text: "/var/spool/at/", Access: collect.AccessWrite})
-	for _, f := range shell.ParseOptions(in.Words[1:], "qft", "").Values("f", "") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "qft", "").Values("f", "") {
 		in.Unbound = append(in.Unbound, f.Text)
 	}
 	if s.Stdin.Known {
@@ -390,7 +391,7 @@ func scheduled(s *shell.Shell, in shell.Invocation) bool {
 
 // crontab replaces the table of what runs by itself, unless it only lists.
 func crontab(s *shell.Shell, in shell.Invocation) bool {
-	o := shell.ParseOptions(in.Words[1:], "u", "")
+	o := argv.ParseOptions(in.Words[1:], "u", "")
 	if !o.Has("l", "") {
 		access := collect.AccessWrite
 		if o.Has("r", "") {
@@ -405,7 +406,7 @@ func crontab(s *shell.Shell, in shell.Invocation) bool {
 		}
 	}
 	if len(o.Operands) > 0 && o.Operands[0].Text == "-" && !s.Stdin.Known {
-		in.Words = append(slices.Clip(in.Words), shell.Field{Stdin: true})
+		in.Words = append(slices.Clip(in.Words), argv.Field{Stdin: true})
 	}
 	s.Emit(in)
 	return true

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -32,21 +32,57 @@ const (
 // awsLooks begin the operations of AWS that show something.
 var awsLooks = regexp.MustCompile(`^(describe|list|get|head|filter|lookup|batch-get)-`)
 
+// ledAway are programs of these that an option leads to another host or account, or lets
+// run or delete something.
+const ledAway = "kubectl oc k stern helm argocd flux aws cargo journalctl systemctl apt apt-cache gcloud"
+
+// mayBeOption reports whether the word at i, which is known at run time only, can turn
+// out to be an option.
+func mayBeOption(words []argv.Field, i int) bool {
+	w := words[i]
+	if w.Origin >= argv.OriginLabel || !w.Bare && !w.Stdin && soleName(words, i) {
+		return false
+	}
+	known := len(w.Dynamic) > 0 && !strings.HasPrefix(w.Text, w.Dynamic[0])
+	if known && (w.Text[0] != '-' || strings.Contains(w.Text, "=")) {
+		return w.Bare
+	}
+	value := i > 1 && words[i-1].Known() && strings.HasPrefix(words[i-1].Text, "-") && !strings.Contains(words[i-1].Text, "=")
+	return w.Bare || !value
+}
+
+// wantName are subcommands of these that refuse, before they reach anything, where no
+// operand is left to show.
+var wantName = map[string]string{"kubectl": "logs", "oc": "logs", "helm": "status history", "argocd": "get history diff"}
+
+// soleName reports whether the word at i is all that such a command is told to show: were
+// it an option, the command would be none.
+func soleName(words []argv.Field, i int) bool {
+	operands := argv.ParseOptions(words[1:], "nclsf", "namespace container context cluster user tail since since-time kube-context").Operands
+	if n := len(operands); n < 2 || operands[n-1].Text != words[i].Text || !wordlist.Has(wantName[words[0].Text], operands[n-2].Text) ||
+		n > 2 && (words[0].Text != "argocd" || n != 3 || operands[0].Text != "app") {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(f argv.Field) bool {
+		return strings.HasPrefix(f.Text, "-l") || strings.HasPrefix(f.Text, "--sel") || strings.HasPrefix(f.Text, "--all-pod")
+	})
+}
+
 // looksAt reports whether a command only shows what the word at i names. The
 // subcommand is known, and stands before the word.
-func looksAt(name string, words []shell.Field, i int) bool {
+func looksAt(name string, words []argv.Field, i int) bool {
 	verbs, ok := lookers[name]
-	if !ok && name != "aws" {
+	if !ok && name != "aws" || wordlist.Has(ledAway, name) && mayBeOption(words, i) {
 		return false
 	}
 	if verbs == "*" {
 		return !strings.HasPrefix(words[i].Text, "-")
 	}
-	operands := shell.ParseOptions(words[1:], lookerValued, lookerLong).Operands
+	operands := argv.ParseOptions(words[1:], lookerValued, lookerLong).Operands
 	if len(operands) == 0 || !operands[0].Known() {
 		return false
 	}
-	first, second := operands[0], shell.Field{}
+	first, second := operands[0], argv.Field{}
 	if len(operands) > 1 {
 		second = operands[1]
 	}
@@ -54,7 +90,7 @@ func looksAt(name string, words []shell.Field, i int) bool {
 		return second.Known() && awsLooks.MatchString(second.Text)
 	}
 	if wordlist.Has(verbs, first.Text) {
-		return slices.ContainsFunc(words[1:i], func(f shell.Field) bool { return f.Text == first.Text }) || strings.HasPrefix(words[i-1].Text, "-")
+		return slices.ContainsFunc(words[1:i], func(f argv.Field) bool { return f.Text == first.Text }) || strings.HasPrefix(words[i-1].Text, "-")
 	}
 	if strings.HasPrefix(name, "kubectl") && first.Text == "get" {
 		return len(operands) > 1 && second.Known() && !strings.Contains(strings.ToLower(second.Text), "secret") && !strings.Contains(second.Text, "/") && second.Text != words[i].Text
@@ -69,7 +105,7 @@ var loopbackAddress = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1|\
 // toLoopback reports whether the word at i of curl is a part of a request to this
 // machine: of the address behind the host, or of what is sent there. A value that
 // stands by itself may be the name of a file.
-func toLoopback(words []shell.Field, i int) bool {
+func toLoopback(words []argv.Field, i int) bool {
 	sent := false
 	for j, w := range words[1:] {
 		before := words[j].Text
@@ -86,7 +122,7 @@ func toLoopback(words []shell.Field, i int) bool {
 		}
 	}
 	w := words[i]
-	if !sent || w.Bare && w.Origin < shell.OriginNames {
+	if !sent || w.Bare && w.Origin < argv.OriginNames {
 		return false
 	}
 	if loopbackAddress.MatchString(w.Text) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -50,7 +51,7 @@ func otherMakefiles(s *shell.Shell) []string {
 // and walks the recipes of what is to be made. It reports false where it does not know
 // all that would run.
 func makefileShown(s *shell.Shell, in shell.Invocation) bool {
-	file := shell.Field{Text: "Makefile"}
+	file := argv.Field{Text: "Makefile"}
 	text, ok := s.Content(file)
 	if !ok {
 		return false
@@ -62,7 +63,7 @@ func makefileShown(s *shell.Shell, in shell.Invocation) bool {
 	var goals []string
 	for _, w := range in.Words[1:] {
 		switch {
-		case !w.Sure() || shell.IsAssignment(w):
+		case !w.Sure() || argv.IsAssignment(w):
 			return false
 		case makeFlag.MatchString(w.Text):
 		case strings.HasPrefix(w.Text, "-"):
@@ -91,7 +92,7 @@ func makefileShown(s *shell.Shell, in shell.Invocation) bool {
 		}
 		goals = append(goals, t.needs...)
 		for _, line := range t.recipe {
-			s.CodeText(shell.Field{Text: line}, in.Under("make"))
+			s.CodeText(argv.Field{Text: line}, in.Under("make"))
 		}
 	}
 	return true

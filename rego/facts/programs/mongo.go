@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -55,7 +56,7 @@ var (
 // mongoCommand is the shell of MongoDB, whose --eval is a program in JavaScript.
 func mongoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	mentions(s, in)
-	o := shell.ParseOptions(in.Words[1:], "ufp", "eval host port username password db authenticationDatabase file")
+	o := argv.ParseOptions(in.Words[1:], "ufp", "eval host port username password db authenticationDatabase file")
 	code := o.Values("", "eval")
 	for _, f := range o.Values("f", "file") {
 		c.Unbound = append(c.Unbound, f.Text)

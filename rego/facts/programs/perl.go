@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
-	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
 var (
@@ -83,7 +83,7 @@ func perlInPlace(argv []string) bool {
 // perlRewrites reports whether the word at i stands among the files that Perl rewrites
 // by a program on its command line: it opens these as they are named. With -n a file keeps
 // no more than what the program prints.
-func perlRewrites(words []shell.Field, i int) bool {
+func perlRewrites(words []argv.Field, i int) bool {
 	coded := false
 	j := 1
 	for j < i && strings.HasPrefix(words[j].Text, "-") {
@@ -97,5 +97,5 @@ func perlRewrites(words []shell.Field, i int) bool {
 		}
 		j++
 	}
-	return coded && j <= i && perlInPlace(shell.Texts(words[:j]))
+	return coded && j <= i && perlInPlace(argv.Texts(words[:j]))
 }

@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/snippet"
@@ -62,11 +63,11 @@ func changesReading(word string) bool {
 // reads notes what a program that is handed to an interpreter does. It reports
 // false where not all of it can be seen, or where it deletes: what it touches is
 // noted all the same.
-func reads(s *shell.Shell, code shell.Field, c *holdgate.Command) bool {
+func reads(s *shell.Shell, code argv.Field, c *holdgate.Command) bool {
 	return readsAs(s, languageOf(c), code, c)
 }
 
-func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Command) bool {
+func readsAs(s *shell.Shell, language string, code argv.Field, c *holdgate.Command) bool {
 	if language == "" || !code.Known() || s.Quiet {
 		return false
 	}
@@ -82,6 +83,9 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 	}
 	if err != nil {
 		return false
+	}
+	if language == "python" {
+		c.Unbound = append(c.Unbound, shadows(s)...)
 	}
 	seen := len(e.Unseen)+len(e.Deletes) == 0
 	s.Found.Facts.Impact.Recursive = s.Found.Facts.Impact.Recursive || e.Trees
@@ -114,20 +118,35 @@ func readsAs(s *shell.Shell, language string, code shell.Field, c *holdgate.Comm
 		}
 	}
 	for _, folder := range e.Folders {
-		seen = s.Stays(shell.Field{Text: folder}) && seen
+		seen = s.Stays(argv.Field{Text: folder}) && seen
 	}
 	return seen
 }
 
+// shadows are files that the line writes under the names of modules that every program
+// loads: Python takes a json.py that lies at hand for its own.
+func shadows(s *shell.Shell) (files []string) {
+	for _, p := range s.Found.Facts.Paths {
+		name := path.Base(p.Path)
+		if name == "__init__.py" {
+			name = path.Base(path.Dir(p.Path)) + ".py"
+		}
+		if module, ok := strings.CutSuffix(name, ".py"); ok && p.Access == collect.AccessWrite && snippet.PythonModule(module) {
+			files = append(files, p.Path)
+		}
+	}
+	return files
+}
+
 // readsFile notes what a program does whose file the line has written, and reports
 // whether all of it could be seen.
-func readsFile(s *shell.Shell, f shell.Field, c *holdgate.Command) bool {
+func readsFile(s *shell.Shell, f argv.Field, c *holdgate.Command) bool {
 	text, ok := s.Content(f)
 	if !ok {
 		return false
 	}
 	before := *c
-	if !reads(s, shell.Field{Text: text}, c) {
+	if !reads(s, argv.Field{Text: text}, c) {
 		*c = before
 		unreadFile(s, c, f.Text, text)
 		return false
@@ -170,23 +189,30 @@ func started(s *shell.Shell, line, program string) {
 	sub.Script(line)
 }
 
+// plainEnds are the ends of names that a program may change in every folder of the project,
+// hidden ones too, into which its patterns lead: hooks, settings, pipelines and what an
+// agent is told have other ones.
+const plainEnds = ".go .ts .tsx .js .jsx .mjs .cjs .mts .cts .vue .svelte .astro .py .pyi .rb .php .java .kt .scala .groovy .c .h .cc .cpp .cxx .hpp .cs .fs .vb .rs " +
+	".swift .m .mm .dart .ex .exs .erl .hs .ml .clj .lua .pl .pm .r .jl .zig .sol .sql .proto .graphql .gql .tf .rego .css .scss .sass .less .html .htm .xhtml .hbs .ejs " +
+	".pyc .pyo .class .o .orig .rej .bak .tmp .swp .txt .csv .tsv .rst .adoc .po .snap .log .svg .png .jpg .jpeg .gif .webp .bin"
+
 // place notes that a program touches a file, or the files below a folder. It
 // reports false where those may be anything.
 func place(s *shell.Shell, p outcome.Place, access string) bool {
 	s.Found.Tick()
-	f := shell.Field{Text: p.String()}
+	f := argv.Field{Text: p.String()}
 	s.Touch(f, access)
 	if !p.Below {
 		return true
 	}
 	if access != collect.AccessRead {
 		s.Found.Facts.Impact.Recursive = true
-		if folder := (shell.Field{Text: p.Path}); p.Path == "." || !s.Stays(folder) && !strings.HasPrefix(p.Path+"/", "/tmp/") {
-			return strings.Trim(p.Pattern, "*") != "" && s.Stays(folder)
+		if folder := (argv.Field{Text: p.Path}); p.Path == "." || !s.Stays(folder) && !strings.HasPrefix(p.Path+"/", "/tmp/") {
+			return wordlist.Has(plainEnds, path.Ext(p.Pattern)) && s.Stays(folder)
 		}
 		return true
 	}
-	return s.Stays(shell.Field{Text: p.Path}) || strings.HasPrefix(p.Path+"/", "/tmp/") || strings.HasPrefix(p.Path, "/usr/")
+	return s.Stays(argv.Field{Text: p.Path}) || strings.HasPrefix(p.Path+"/", "/tmp/") || strings.HasPrefix(p.Path, "/usr/")
 }
 
 // quoteWords writes words as a shell line that runs them.

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -53,6 +54,9 @@ func effects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	if name == "" {
 		mentions(s, in)
 		return
+	}
+	if wordlist.Has("http-server serve php", name) {
+		servesOthers(s, name, in.Words[1:], c)
 	}
 	if f := specialOf(name); f != nil {
 		f(s, in, c)
@@ -91,8 +95,8 @@ func effects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 }
 
 // apply touches a program's operands as its row says.
-func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Options {
-	o := shell.ParseOptions(in.Words[1:], p.Valued, p.Long)
+func apply(s *shell.Shell, p operands.Program, in shell.Invocation) argv.Options {
+	o := argv.ParseOptions(in.Words[1:], p.Valued, p.Long)
 	files := o.Operands
 	defer func() { decides(s, in, o, len(o.Operands)) }()
 	switch {
@@ -135,22 +139,8 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 	if p.Use == operands.UseSkipRead && len(files) > 0 {
 		patterns = append(patterns, files[0])
 	}
-	if p.Use == operands.UseCopy || p.Use == operands.UseMove {
-		s.Found.CopiesMore = s.Found.CopiesMore || !s.Quiet && copiesMore(in, o, files)
-		if n := len(files); n > 1 && len(target) == 0 {
-			into(s, in, files[n-1], files[:n-1])
-		}
-	}
-	if len(files) == 2 && (p.Use == operands.UseCopy || p.Use == operands.UseMove) && files[0].Known() && files[1].Known() {
-		if end, ok := strings.CutPrefix(files[1].Text, files[0].Text); ok {
-			s.Besides(files[0].Text, end)
-		}
-	}
-	if n := len(files); (p.Use == operands.UseCopy || p.Use == operands.UseMove) && n == 2 && len(target) == 0 && dataStore.MatchString(files[1].Text) && collect.LeadsOut(files[0].Text) && !collect.LeadsOut(files[1].Text) {
-		use(s, in, files[1], collect.AccessDelete) // what was in it is in no history
-	}
-	if p.Use == operands.UseMove && len(files) == 2 && files[0].Within && files[1].Within {
-		return o // the same file by a name with another end
+	if carries(s, p, in, o, len(target) > 0) {
+		return o
 	}
 	if p.Use == operands.UseMove && Keeps(s, target, files) {
 		p.Use = operands.UseWrite
@@ -158,7 +148,7 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 	if reads := readReach(p, o, patterns); reads != collect.ReachOne && slices.Contains([]operands.Use{operands.UseRead, operands.UseSkipRead, operands.UseCopy, operands.UseFirstWrite}, p.Use) {
 		defer func(r collect.Reach) { s.Reach = r }(s.Reach)
 		s.Reach = reads
-		if here := (shell.Field{Text: "."}); (p.Use == operands.UseSkipRead && len(files) == 1 || p.Use == operands.UseRead && len(files) == 0) && s.Stdin.Kind == "" && !s.Stays(here) {
+		if here := (argv.Field{Text: "."}); (p.Use == operands.UseSkipRead && len(files) == 1 || p.Use == operands.UseRead && len(files) == 0) && s.Stdin.Kind == "" && !s.Stays(here) {
 			s.Touch(here, collect.AccessRead)
 		}
 	}
@@ -166,7 +156,11 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 		switch access := p.Use.Of(i, len(files), len(target) > 0); access {
 		case "":
 		case collect.AccessWrite:
-			write := func() { s.Reaching(collect.ReachOne, func() { use(s, in, f, s.Replaces(f, leaves)) }) }
+			reach := collect.ReachOne
+			if in.Name() == "mv" && strings.HasSuffix(f.Text, "*.md") {
+				reach = collect.ReachName // files get another end
+			}
+			write := func() { s.Reaching(reach, func() { use(s, in, f, s.Replaces(f, leaves)) }) }
 			if wordlist.Has("touch cp tee", in.Name()) {
 				s.Pours(f, write)
 			} else {
@@ -179,16 +173,50 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) shell.Option
 	return o
 }
 
+// carries is what copying and moving do besides what is done with each operand. It reports
+// whether that is all: a file gets a name with another end.
+func carries(s *shell.Shell, p operands.Program, in shell.Invocation, o argv.Options, elsewhere bool) (all bool) {
+	if p.Use != operands.UseCopy && p.Use != operands.UseMove {
+		return false
+	}
+	files := o.Operands
+	for _, f := range files {
+		at, ok := s.FileAt(argv.Field{Text: strings.TrimRight(f.Text, "*")})
+		if ok && !s.Quiet && holdsNumbers.MatchString(at) {
+			s.Found.Fail("numbers of processes are copied: %s", at)
+		}
+	}
+	s.Found.CopiesMore = s.Found.CopiesMore || !s.Quiet && copiesMore(in, o, files)
+	if n := len(files); n > 1 && !elsewhere {
+		into(s, in, files[n-1], files[:n-1])
+	}
+	if len(files) != 2 {
+		return false
+	}
+	from, to := files[0], files[1]
+	if end, ok := strings.CutPrefix(to.Text, from.Text); ok && from.Known() && to.Known() {
+		s.Besides(from.Text, end)
+	}
+	if !elsewhere && dataStore.MatchString(to.Text) && collect.LeadsOut(from.Text) && !collect.LeadsOut(to.Text) {
+		use(s, in, to, collect.AccessDelete) // what was in it is in no history
+	}
+	return p.Use == operands.UseMove && from.Within && to.Within
+}
+
+// holdsNumbers is where services keep the numbers of their processes, or a folder above. A
+// command that ends a process takes a number for the agent's own that lies in its folder.
+var holdsNumbers = regexp.MustCompile(`^(/|/var|/(var/)?run(/.*)?)$`)
+
 // copiesMore reports whether a command may put more files somewhere than its words name: a
 // folder with all in it, what a pattern meets, or a file with the name of a process's number.
-func copiesMore(in shell.Invocation, o shell.Options, files []shell.Field) bool {
+func copiesMore(in shell.Invocation, o argv.Options, files []argv.Field) bool {
 	return !wordlist.Has("cp ln link", in.Name()) || o.Has("rRa", "recursive") || o.Has("", "archive") ||
-		slices.ContainsFunc(files, func(f shell.Field) bool { return !f.Known() || f.Glob || collect.PidFile.MatchString(f.Text) })
+		slices.ContainsFunc(files, func(f argv.Field) bool { return !f.Known() || f.Glob || collect.PidFile.MatchString(f.Text) })
 }
 
 // decides notes the files and folders of which a command leaves nothing that was there
 // before: a copy, what tee writes, a folder that is made.
-func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
+func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 	switch name := in.Name(); {
 	case name == "cp" && n == 2 && !o.Has("rRasl", "recursive") && !hasPrefixed(in.Words, "--sy", "--l") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
 		s.Owns(o.Operands[1])
@@ -208,15 +236,15 @@ func decides(s *shell.Shell, in shell.Invocation, o shell.Options, n int) {
 }
 
 // hasPrefixed reports whether one of the words begins in one of several ways.
-func hasPrefixed(words []shell.Field, begins ...string) bool {
-	return slices.ContainsFunc(words, func(f shell.Field) bool {
+func hasPrefixed(words []argv.Field, begins ...string) bool {
+	return slices.ContainsFunc(words, func(f argv.Field) bool {
 		return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(f.Text, b) })
 	})
 }
 
 // makesOnly reports whether the options of mkdir leave it failing where there is a folder.
-func makesOnly(words []shell.Field) bool {
-	return !slices.ContainsFunc(words, func(f shell.Field) bool {
+func makesOnly(words []argv.Field) bool {
+	return !slices.ContainsFunc(words, func(f argv.Field) bool {
 		return strings.HasPrefix(f.Text, "-") && !wordlist.Has("-v -m --", f.Text) && !strings.HasPrefix(f.Text, "--mode=")
 	})
 }
@@ -224,7 +252,7 @@ func makesOnly(words []shell.Field) bool {
 // Keeps reports whether what is moved stays where the session can reach it:
 // the target lies in its folder. Moving there is a change of names and no
 // deletion.
-func Keeps(s *shell.Shell, target, files []shell.Field) bool {
+func Keeps(s *shell.Shell, target, files []argv.Field) bool {
 	if len(target) == 0 && len(files) > 1 {
 		target = files[len(files)-1:]
 	}
@@ -238,7 +266,7 @@ func Keeps(s *shell.Shell, target, files []shell.Field) bool {
 
 // use touches a path that a command names; {} in the command of a find stands
 // for what lies under its roots.
-func use(s *shell.Shell, in shell.Invocation, f shell.Field, access string) {
+func use(s *shell.Shell, in shell.Invocation, f argv.Field, access string) {
 	if strings.Contains(f.Text, "{}") && len(in.Roots) > 0 {
 		to := collect.ReachBeneath
 		if in.Narrow {
@@ -246,7 +274,7 @@ func use(s *shell.Shell, in shell.Invocation, f shell.Field, access string) {
 		}
 		s.Reaching(to, func() {
 			for _, r := range in.Roots {
-				at := shell.Field{Text: r}
+				at := argv.Field{Text: r}
 				if f.Text == "{}" && access == collect.AccessDelete {
 					at = below(s, at, in.Named)
 				}
@@ -293,7 +321,7 @@ func mentions(s *shell.Shell, in shell.Invocation) {
 			t = v
 		}
 		t = strings.TrimPrefix(t, "@")
-		if in.Name() == "find" && leftOut(in.Words, i+1) {
+		if in.Name() == "find" && leftOut(in.Words, i+1) || in.Name() == "openssl" && showsCertificate(in.Words, i+1) {
 			continue
 		}
 		if t == "" || strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") || strings.Contains(t, "://") {
@@ -302,7 +330,7 @@ func mentions(s *shell.Shell, in shell.Invocation) {
 		class := collect.Classify(t, access)
 		away := access == collect.AccessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
 		if class == collect.ClassSecret || class == collect.ClassPersistence || away {
-			s.Touch(shell.Field{Text: t, Dynamic: w.Dynamic}, access)
+			s.Touch(argv.Field{Text: t, Dynamic: w.Dynamic}, access)
 		}
 	}
 }
@@ -311,16 +339,22 @@ func mentions(s *shell.Shell, in shell.Invocation) {
 var dataStore = regexp.MustCompile(`(?i)\.(sqlite3?|db3?|mdb|rdb|realm|duckdb|kdbx)$`)
 
 // leftOut reports whether the word at i of find is a pattern of what it leaves out.
-func leftOut(words []shell.Field, i int) bool {
+func leftOut(words []argv.Field, i int) bool {
 	if !wordlist.Has("-path -name -ipath -iname -wholename", words[i-1].Text) {
 		return false
 	}
 	return i > 1 && wordlist.Has("-not !", words[i-2].Text) || i+1 < len(words) && words[i+1].Text == "-prune"
 }
 
+// showsCertificate reports whether the word at i of openssl is a file of which it prints what
+// is public, and no key.
+func showsCertificate(words []argv.Field, i int) bool {
+	return i > 2 && wordlist.Has("x509 crl verify", words[1].Text) && (words[i-1].Text == "-in" || words[1].Text == "verify")
+}
+
 // runsFiles are the files, or targets, that build tools and task runners run.
-func runsFiles(name string, words []shell.Field) []string {
-	o := shell.ParseOptions(words, "fCj", "file directory makefile justfile taskfile config")
+func runsFiles(name string, words []argv.Field) []string {
+	o := argv.ParseOptions(words, "fCj", "file directory makefile justfile taskfile config")
 	first := ""
 	if len(o.Operands) > 0 {
 		first = o.Operands[0].Text
@@ -371,7 +405,7 @@ var runnerFiles = map[string]string{
 	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
 }
 
-func goTargets(words []shell.Field, verb string) []string {
+func goTargets(words []argv.Field, verb string) []string {
 	var out []string
 	for _, w := range words {
 		if w.Text != verb && w.Known() && !strings.HasPrefix(w.Text, "-") && (strings.ContainsAny(w.Text, "/.") || path.Ext(w.Text) == ".go") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -105,7 +106,7 @@ func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, b
 	_, interprets := findInterpreter(c.Program)
 	at := slices.Index(c.Argv, text)
 	r.First = at == 0 || at > 0 && (interprets || wordlist.Has("sh bash dash zsh ksh fish source .", c.Program))
-	f := s.Here(shell.Field{Text: text, Dynamic: hereParts(text)})
+	f := s.Here(argv.Field{Text: text, Dynamic: hereParts(text)})
 	p, known := s.Found.ExpandTilde(f.Text, s.Remote)
 	if dir, base := path.Split(p); known && !path.IsAbs(p) && dir != "" && !collect.LeadsOut(p) && !strings.ContainsAny(dir, "*?[{") && plainPattern.MatchString(base) {
 		p, r.Below = path.Clean(dir), true // each of the files that the pattern names
@@ -195,7 +196,7 @@ var (
 )
 
 // madeTree reports whether a word names a working tree that the line has added.
-func madeTree(s *shell.Shell, f shell.Field) bool {
+func madeTree(s *shell.Shell, f argv.Field) bool {
 	if !f.Known() || s.Remote || len(s.Dirs) == 0 {
 		return false
 	}
@@ -212,6 +213,6 @@ func madeTree(s *shell.Shell, f shell.Field) bool {
 // shown reports whether a compiler's operand is a source that the line has written,
 // and that was read.
 func shown(s *shell.Shell, word string) bool {
-	at, ok := s.FileAt(shell.Field{Text: word})
+	at, ok := s.FileAt(argv.Field{Text: word})
 	return ok && s.Found.WasShown(at)
 }

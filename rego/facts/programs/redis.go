@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // readsKey reports whether the word at i is a key or a number to a command of Redis that
 // only reads. Behind the command no word is an option.
-func readsKey(words []shell.Field, i int) bool {
+func readsKey(words []argv.Field, i int) bool {
 	j := 1
 	for j < i && words[j].Known() && strings.HasPrefix(words[j].Text, "-") {
 		switch {
@@ -33,7 +33,7 @@ func readsKey(words []shell.Field, i int) bool {
 			return false
 		}
 	}
-	if j >= i || slices.ContainsFunc(words[:j+1], func(f shell.Field) bool { return !f.Known() || f.Glob }) {
+	if j >= i || slices.ContainsFunc(words[:j+1], func(f argv.Field) bool { return !f.Known() || f.Glob }) {
 		return false
 	}
 	verb := strings.ToLower(words[j].Text)

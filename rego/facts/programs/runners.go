@@ -3,6 +3,7 @@ package programs
 import (
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -45,14 +46,14 @@ var runners = map[string]runnerKind{
 func runner(s *shell.Shell, in shell.Invocation) bool {
 	kind := runners[in.Name()]
 	s.Found.Work(len(in.Words) / 4)
-	for _, f := range shell.ParseOptions(in.Words[1:], "", "script-shell").Values("", "script-shell") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "", "script-shell").Values("", "script-shell") {
 		s.CodeText(f, in.Under(in.Name()+" --script-shell"))
 	}
 	verb := 0
 	if kind.verbs != "" {
 		for verb = 1; verb < len(in.Words) && strings.HasPrefix(in.Words[verb].Text, "-"); verb++ {
 			if name, long := strings.CutPrefix(in.Words[verb].Text, "--"); !long {
-				verb += shell.ClusterWords(in.Words[verb].Text, kind.Valued)
+				verb += argv.ClusterWords(in.Words[verb].Text, kind.Valued)
 			} else if wordlist.Has(kind.Long, name) {
 				verb++
 			}
@@ -75,7 +76,7 @@ func runner(s *shell.Shell, in shell.Invocation) bool {
 			in.Unbound = append(in.Unbound, words[i].Text) // a package
 		}
 		if strings.HasSuffix(words[i].Text, ".py") && in.Name() == "uv" {
-			words = append([]shell.Field{{Text: "python"}}, words[i:]...)
+			words = append([]argv.Field{{Text: "python"}}, words[i:]...)
 			i = 0
 		}
 		next.Words, next.Plain = words[i:], true
@@ -116,7 +117,7 @@ func runsByName(s *shell.Shell, in shell.Invocation, verb int) bool {
 }
 
 // callOf is the shell text that npm's -c takes.
-func callOf(name string, o shell.Options) []shell.Field {
+func callOf(name string, o argv.Options) []argv.Field {
 	if name == "npm" || name == "npx" {
 		return o.Values("c", "")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/snippet"
@@ -14,7 +15,7 @@ import (
 // sedCommand is sed, which writes in place with -i and has commands that run
 // (e) and write (w).
 func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
-	o := shell.ParseOptions(in.Words[1:], "efl", "expression file line-length")
+	o := argv.ParseOptions(in.Words[1:], "efl", "expression file line-length")
 	scripts := o.Values("e", "expression")
 	files := o.Operands
 	if len(scripts) == 0 && len(o.Values("f", "file")) == 0 && len(files) > 0 {
@@ -22,7 +23,7 @@ func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	for _, f := range o.Values("f", "file") {
 		if text, ok := s.Content(f); ok { // the line has written it
-			scripts = append(scripts, shell.Field{Text: text})
+			scripts = append(scripts, argv.Field{Text: text})
 			s.Touch(f, collect.AccessRead)
 			continue
 		}
@@ -44,17 +45,17 @@ func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	for _, f := range files {
 		if f.Within && access == collect.AccessWrite {
-			f = shell.Field{Text: "*", Glob: true}
+			f = argv.Field{Text: "*", Glob: true}
 		}
 		if f.Text != "" {
 			use(s, in, f, access)
 		}
 		if access == collect.AccessWrite {
-			s.Puts(f, shell.Join(scripts, "\n"))
+			s.Puts(f, argv.Join(scripts, "\n"))
 		}
 	}
 	reads := sedReads(s, files)
-	if !slices.ContainsFunc(scripts, func(f shell.Field) bool { return !f.Known() }) && sedRead(s, shell.Join(scripts, "\n"), reads, c) {
+	if !slices.ContainsFunc(scripts, func(f argv.Field) bool { return !f.Known() }) && sedRead(s, argv.Join(scripts, "\n"), reads, c) {
 		return
 	}
 	for _, f := range scripts {
@@ -71,10 +72,10 @@ func sedRead(s *shell.Shell, script string, reads shell.Content, c *holdgate.Com
 		c.Unresolved = append(c.Unresolved, Shorten(script))
 	}
 	for _, p := range e.Reads {
-		s.Touch(shell.Field{Text: p.Path}, collect.AccessRead)
+		s.Touch(argv.Field{Text: p.Path}, collect.AccessRead)
 	}
 	for _, p := range e.Writes {
-		out := shell.Field{Text: p.Path}
+		out := argv.Field{Text: p.Path}
 		s.Touch(out, s.Replaces(out, reads))
 	}
 	for _, line := range e.Shell {
@@ -84,13 +85,13 @@ func sedRead(s *shell.Shell, script string, reads shell.Content, c *holdgate.Com
 }
 
 // deletesAll reports whether a script of sed deletes every line.
-func deletesAll(f shell.Field) bool {
+func deletesAll(f argv.Field) bool {
 	return wordlist.Has("d $!d;$d 1,$d 0,$d //d /./,$d /^/d /$/d /.*/d", strings.ReplaceAll(strings.TrimRight(f.Text, "; \n"), " ", ""))
 }
 
 // sedReads is what sed has to write elsewhere: nothing where it reads nothing.
-func sedReads(s *shell.Shell, files []shell.Field) shell.Content {
-	if len(files) == 0 && s.Stdin.Nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f shell.Field) bool { return !wordlist.Has(shell.EmptyDevices, f.Text) }) {
+func sedReads(s *shell.Shell, files []argv.Field) shell.Content {
+	if len(files) == 0 && s.Stdin.Nothing() || len(files) > 0 && !slices.ContainsFunc(files, func(f argv.Field) bool { return !wordlist.Has(shell.EmptyDevices, f.Text) }) {
 		return shell.ContentNothing
 	}
 	return shell.ContentText
@@ -98,7 +99,7 @@ func sedReads(s *shell.Shell, files []shell.Field) shell.Content {
 
 // sedScript looks for the commands e and w, and the flags of s that do the
 // same. It errs on the side of seeing them.
-func sedScript(s *shell.Shell, f shell.Field, reads shell.Content, c *holdgate.Command) {
+func sedScript(s *shell.Shell, f argv.Field, reads shell.Content, c *holdgate.Command) {
 	for line := range strings.FieldsFuncSeq(f.Text, func(r rune) bool { return r == '\n' || r == ';' || r == '{' || r == '}' }) {
 		line = strings.TrimSpace(line)
 		cmd := strings.TrimLeft(line, "0123456789,$+~!- ")
@@ -112,19 +113,25 @@ func sedScript(s *shell.Shell, f shell.Field, reads shell.Content, c *holdgate.C
 			c.Unresolved = append(c.Unresolved, Shorten(f.Text))
 			runsInCode(s, strings.TrimSpace(cmd[1:]), c.Program)
 		case strings.HasPrefix(cmd, "w "), strings.HasPrefix(cmd, "W "):
-			out := shell.Field{Text: strings.TrimSpace(cmd[2:])}
+			out := argv.Field{Text: strings.TrimSpace(cmd[2:])}
 			s.Touch(out, s.Replaces(out, reads))
 		case strings.HasPrefix(cmd, "r "):
-			s.Touch(shell.Field{Text: strings.TrimSpace(cmd[2:])}, collect.AccessRead)
+			s.Touch(argv.Field{Text: strings.TrimSpace(cmd[2:])}, collect.AccessRead)
 		case strings.HasPrefix(cmd, "s") && len(cmd) > 2:
 			sedFlags(s, cmd, f, c)
 		}
 	}
 }
 
-func sedFlags(s *shell.Shell, cmd string, f shell.Field, c *holdgate.Command) {
-	i := strings.LastIndexByte(cmd, cmd[1])
-	if i < 2 {
+// sedFlags notes what the flags of a substitution do, at the third of its delimiters.
+func sedFlags(s *shell.Shell, cmd string, f argv.Field, c *holdgate.Command) {
+	i := 1
+	for n, escaped := 1, false; n < 3; n++ {
+		for i++; i < len(cmd) && (escaped || cmd[i] != cmd[1]); i++ {
+			escaped = !escaped && cmd[i] == '\\'
+		}
+	}
+	if i >= len(cmd) {
 		return
 	}
 	flags, file, writes := strings.Cut(cmd[i+1:], "w")
@@ -132,6 +139,6 @@ func sedFlags(s *shell.Shell, cmd string, f shell.Field, c *holdgate.Command) {
 		c.Unresolved = append(c.Unresolved, Shorten(f.Text))
 	}
 	if writes && strings.TrimSpace(file) != "" {
-		s.Touch(shell.Field{Text: strings.TrimSpace(file)}, collect.AccessWrite)
+		s.Touch(argv.Field{Text: strings.TrimSpace(file)}, collect.AccessWrite)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -71,7 +72,7 @@ func specialOf(name string) func(*shell.Shell, shell.Invocation, *holdgate.Comma
 func ddCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 	for _, w := range in.Words[1:] {
 		key, value, _ := strings.Cut(w.Text, "=")
-		f := shell.Field{Text: value, Dynamic: w.Dynamic}
+		f := argv.Field{Text: value, Dynamic: w.Dynamic}
 		switch key {
 		case "of":
 			use(s, in, f, collect.AccessWrite)
@@ -84,11 +85,11 @@ func ddCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 // tarCommand is tar, in the old style (tar xf) and the new.
 func tarCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	const valued = "fCTXIbFgHKLNV"
-	o := shell.ParseOptions(tarWords(in.Words[1:], valued), valued, "file directory files-from exclude-from use-compress-program to-command checkpoint-action rsh-command exclude transform info-script new-volume-script")
+	o := argv.ParseOptions(tarWords(in.Words[1:], valued), valued, "file directory files-from exclude-from use-compress-program to-command checkpoint-action rsh-command exclude transform info-script new-volume-script")
 	archive := o.Values("f", "file")
 	for _, a := range archive {
 		if host, _, remote := strings.Cut(a.Text, ":"); remote && !strings.Contains(host, "/") && !o.Has("", "force-local") {
-			s.Run(shell.Invocation{Words: []shell.Field{{Text: "ssh"}, {Text: host, Dynamic: a.Dynamic}}, Via: []string{"tar"}, Plain: true})
+			s.Run(shell.Invocation{Words: []argv.Field{{Text: "ssh"}, {Text: host, Dynamic: a.Dynamic}}, Via: []string{"tar"}, Plain: true})
 		}
 	}
 	dirs := append(o.Values("C", "directory"), o.Values("", "one-top-level")...)
@@ -103,10 +104,10 @@ func tarCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 			break
 		}
 		if len(dirs) == 0 {
-			dirs = []shell.Field{{Text: "."}}
+			dirs = []argv.Field{{Text: "."}}
 		}
 		if o.Has("P", "absolute-names") {
-			s.Touch(shell.Field{Text: "/"}, to)
+			s.Touch(argv.Field{Text: "/"}, to)
 		}
 		for _, d := range dirs {
 			into(s, in, d, nil)
@@ -131,21 +132,21 @@ func tarCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	for _, f := range o.CutShort("checkpoint-action") {
 		if run, ok := strings.CutPrefix(f.Text, "exec="); ok {
-			s.CodeText(shell.Field{Text: run, Dynamic: f.Dynamic}, shell.Invocation{Via: []string{"tar --checkpoint-action"}})
+			s.CodeText(argv.Field{Text: run, Dynamic: f.Dynamic}, shell.Invocation{Via: []string{"tar --checkpoint-action"}})
 		}
 	}
 }
 
 // tarWords writes the old style in the new: letters in the first word, without
 // a dash, take their values in order from the words behind it.
-func tarWords(words []shell.Field, valued string) []shell.Field {
+func tarWords(words []argv.Field, valued string) []argv.Field {
 	if len(words) == 0 || words[0].Text == "" || words[0].Text[0] == '-' {
 		return words
 	}
-	var out []shell.Field
+	var out []argv.Field
 	rest := words[1:]
 	for _, letter := range words[0].Text {
-		out = append(out, shell.Field{Text: "-" + string(letter)})
+		out = append(out, argv.Field{Text: "-" + string(letter)})
 		if strings.ContainsRune(valued, letter) && len(rest) > 0 {
 			out, rest = append(out, rest[0]), rest[1:]
 		}
@@ -183,7 +184,7 @@ func rsyncCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 // curlCommand is curl: addresses, what it sends, and where it writes.
 func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	const valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
-	o := shell.ParseOptions(in.Words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4 url-query variable")
+	o := argv.ParseOptions(in.Words[1:], valued, "data data-binary data-raw data-urlencode data-ascii json form form-string header output upload-file url user user-agent request config cookie cookie-jar cert key cacert proxy referer max-time connect-timeout retry write-out dump-header resolve connect-to output-dir interface netrc-file range limit-rate unix-socket oauth2-bearer retry-delay retry-max-time aws-sigv4 url-query variable")
 	for _, f := range append(o.Operands, o.Values("", "url")...) {
 		s.Found.URL(f.Text)
 	}
@@ -192,7 +193,7 @@ func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	if o.Has("OJ", "remote-name") {
 		for _, f := range o.Operands {
-			use(s, in, shell.Field{Text: lastSegment(f.Text), Dynamic: f.Dynamic}, collect.AccessWrite)
+			use(s, in, argv.Field{Text: lastSegment(f.Text), Dynamic: f.Dynamic}, collect.AccessWrite)
 		}
 	}
 	for _, f := range append(o.Values("T", "upload-file"), append(o.Values("EK", "config"), append(o.Values("", "key"), o.Values("", "netrc-file")...)...)...) {
@@ -215,7 +216,7 @@ func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		if ok && !strings.Contains(file, "@") && !strings.Contains(file, " ") {
 			file, _, _ = strings.Cut(file, ";")
 			if before, _, _ := strings.Cut(f.Text, "@"); before == "" || strings.HasSuffix(before, "=") || !strings.Contains(before, "=") && !strings.Contains(before, " ") {
-				use(s, in, shell.Field{Text: file, Dynamic: f.Dynamic}, collect.AccessRead)
+				use(s, in, argv.Field{Text: file, Dynamic: f.Dynamic}, collect.AccessRead)
 			}
 		}
 	}
@@ -223,7 +224,7 @@ func curlCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 
 // wgetCommand is wget.
 func wgetCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
-	o := shell.ParseOptions(in.Words[1:], "OoaiPUtTeBQlADRX", "output-document output-file append-output input-file directory-prefix user-agent header post-data post-file body-file body-data method use-askpass execute user password timeout tries")
+	o := argv.ParseOptions(in.Words[1:], "OoaiPUtTeBQlADRX", "output-document output-file append-output input-file directory-prefix user-agent header post-data post-file body-file body-data method use-askpass execute user password timeout tries")
 	for _, f := range o.Operands {
 		s.Found.URL(f.Text)
 	}
@@ -233,7 +234,7 @@ func wgetCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	if len(writes) == 0 {
 		for _, f := range o.Operands {
-			use(s, in, shell.Field{Text: lastSegment(f.Text), Dynamic: f.Dynamic}, collect.AccessWrite)
+			use(s, in, argv.Field{Text: lastSegment(f.Text), Dynamic: f.Dynamic}, collect.AccessWrite)
 		}
 	}
 	for _, long := range []string{"post-file", "body-file", "input-file"} {
@@ -259,7 +260,7 @@ func lastSegment(u string) string {
 
 // connects is for programs that talk to a machine that an operand names.
 func connects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
-	o := shell.ParseOptions(in.Words[1:], "bBcDEeFIiJLlmOopPQRSWwXxsTqgGMVnN", "exec sh-exec proxy")
+	o := argv.ParseOptions(in.Words[1:], "bBcDEeFIiJLlmOopPQRSWwXxsTqgGMVnN", "exec sh-exec proxy")
 	for _, f := range o.Operands {
 		t := strings.TrimPrefix(f.Text, "@")
 		switch {
@@ -282,12 +283,12 @@ func connects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 }
 
 // socat reads one address of socat: EXEC:, SYSTEM:, TCP:host:port, a file.
-func socat(s *shell.Shell, f shell.Field) {
+func socat(s *shell.Shell, f argv.Field) {
 	kind, rest, _ := strings.Cut(f.Text, ":")
 	switch k := strings.ToLower(kind); {
 	case k == "exec" || k == "system" || k == "shell":
 		run, _, _ := strings.Cut(rest, ",")
-		s.CodeText(shell.Field{Text: run, Dynamic: f.Dynamic}, shell.Invocation{Via: []string{"socat"}})
+		s.CodeText(argv.Field{Text: run, Dynamic: f.Dynamic}, shell.Invocation{Via: []string{"socat"}})
 	case strings.HasPrefix(k, "tcp") || strings.HasPrefix(k, "udp") || strings.HasPrefix(k, "openssl") || strings.HasPrefix(k, "ssl"):
 		host, _, _ := strings.Cut(rest, ":")
 		if !strings.Contains(k, "listen") {
@@ -295,13 +296,13 @@ func socat(s *shell.Shell, f shell.Field) {
 		}
 	case k == "open" || k == "create" || k == "file" || k == "gopen":
 		name, _, _ := strings.Cut(rest, ",")
-		s.Touch(shell.Field{Text: name, Dynamic: f.Dynamic}, collect.AccessWrite)
+		s.Touch(argv.Field{Text: name, Dynamic: f.Dynamic}, collect.AccessWrite)
 	}
 }
 
 // manCommand is man, whose -P names a program.
 func manCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
-	for _, f := range shell.ParseOptions(in.Words[1:], "PHCMSs", "pager html").Values("P", "pager") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "PHCMSs", "pager html").Values("P", "pager") {
 		s.CodeText(f, shell.Invocation{Via: []string{"man -P"}})
 	}
 }
@@ -333,7 +334,7 @@ func unzipCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 	o := apply(s, operands.Table()["unzip"], in)
 	if dirs := o.Values("d", ""); o.Has("o", "") && !o.Has("lptvZ", "") {
 		if len(dirs) == 0 {
-			dirs = []shell.Field{{Text: "."}}
+			dirs = []argv.Field{{Text: "."}}
 		}
 		for _, d := range dirs {
 			use(s, in, d, unpacked(s, d, true))
@@ -347,7 +348,7 @@ const workFolders = "src lib app apps internal pkg packages cmd web server clien
 
 // unpacked is how a folder is touched into which an archive is unpacked: where
 // people keep their work, what lies there is lost to what replaces it.
-func unpacked(s *shell.Shell, dir shell.Field, replaces bool) string {
+func unpacked(s *shell.Shell, dir argv.Field, replaces bool) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(dir.Text, "./"), "/")
 	if replaces && wordlist.Has(workFolders, first) {
 		return collect.AccessDelete
@@ -358,7 +359,7 @@ func unpacked(s *shell.Shell, dir shell.Field, replaces bool) string {
 // installCommand is install, which makes folders with -d.
 func installCommand(s *shell.Shell, in shell.Invocation, _ *holdgate.Command) {
 	p := operands.Table()["install"]
-	if shell.ParseOptions(in.Words[1:], p.Valued, p.Long).Has("d", "directory") {
+	if argv.ParseOptions(in.Words[1:], p.Valued, p.Long).Has("d", "directory") {
 		p.Use = operands.UseWrite
 	}
 	apply(s, p, in)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -30,9 +31,9 @@ func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	words := in.Words[1:]
 	if name == "mysql" || name == "mariadb" {
-		words = slices.DeleteFunc(slices.Clone(words), func(f shell.Field) bool { return strings.HasPrefix(f.Text, "-p") })
+		words = slices.DeleteFunc(slices.Clone(words), func(f argv.Field) bool { return strings.HasPrefix(f.Text, "-p") })
 	}
-	o := shell.ParseOptions(words, valued, long)
+	o := argv.ParseOptions(words, valued, long)
 	given := o.Values("", "command")
 	for _, l := range []string{"execute", "cmd", "query", "init-command"} {
 		given = append(given, o.Values("", l)...)
@@ -88,8 +89,8 @@ func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 
 // sqlOutput is where an SQL shell writes what it prints, and psql what it does: a file, or
 // a command that reads it.
-func sqlOutput(s *shell.Shell, in shell.Invocation, o shell.Options) {
-	var files []shell.Field
+func sqlOutput(s *shell.Shell, in shell.Invocation, o argv.Options) {
+	var files []argv.Field
 	switch in.Name() {
 	case "psql":
 		files = append(o.Values("oL", "output"), o.Values("", "log-file")...)
@@ -100,7 +101,7 @@ func sqlOutput(s *shell.Shell, in shell.Invocation, o shell.Options) {
 	}
 	for _, f := range files {
 		if command, piped := strings.CutPrefix(f.Text, "|"); piped {
-			s.CodeText(shell.Field{Text: command, Dynamic: f.Dynamic}, in.Under("psql -o"))
+			s.CodeText(argv.Field{Text: command, Dynamic: f.Dynamic}, in.Under("psql -o"))
 			continue
 		}
 		s.Touch(f, collect.AccessWrite)
@@ -113,17 +114,17 @@ const plainLong = "no-psqlrc no-align tuples-only quiet echo-all echo-errors ech
 
 // shortened reports whether the words have long options that nobody knows here: programs
 // take a beginning of an option for the whole.
-func shortened(words []shell.Field, long string) bool {
-	return slices.ContainsFunc(words, func(f shell.Field) bool {
+func shortened(words []argv.Field, long string) bool {
+	return slices.ContainsFunc(words, func(f argv.Field) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(f.Text, "--"), "=")
 		return strings.HasPrefix(f.Text, "--") && name != "" && !strings.ContainsAny(name, " \n") && !wordlist.Has(plainLong, name) && !wordlist.Has(long, name)
 	})
 }
 
 // sqliteOperands are the database's file and the statements after it.
-func sqliteOperands(s *shell.Shell, in shell.Invocation, o shell.Options) []shell.Field {
+func sqliteOperands(s *shell.Shell, in shell.Invocation, o argv.Options) []argv.Field {
 	// sqlite3's long options have one dash: what they take is not told apart.
-	var operands []shell.Field
+	var operands []argv.Field
 	for _, w := range in.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") {
 			operands = append(operands, w)
@@ -140,11 +141,11 @@ func sqliteOperands(s *shell.Shell, in shell.Invocation, o shell.Options) []shel
 
 // sqlGiven reads statements that stand among a command's words. A command of
 // the SQL shell itself may run a program.
-func sqlGiven(s *shell.Shell, given []shell.Field, c *holdgate.Command) {
+func sqlGiven(s *shell.Shell, given []argv.Field, c *holdgate.Command) {
 	for _, f := range given {
 		t := strings.TrimSpace(f.Text)
 		switch {
-		case !f.Known() && !f.Stdin && f.Origin >= shell.OriginText && strings.HasPrefix(c.Program, "sqlite"):
+		case !f.Known() && !f.Stdin && f.Origin >= argv.OriginText && strings.HasPrefix(c.Program, "sqlite"):
 			for _, d := range f.Dynamic {
 				t = strings.Replace(t, d, "x", 1)
 			}
@@ -164,7 +165,7 @@ func sqlGiven(s *shell.Shell, given []shell.Field, c *holdgate.Command) {
 func sqlMeta(s *shell.Shell, t string, c *holdgate.Command) {
 	for _, prefix := range []string{`\!`, ".shell ", ".system ", `\system`} {
 		if code, ok := strings.CutPrefix(t, prefix); ok {
-			s.CodeText(shell.Field{Text: code}, shell.Invocation{Via: []string{c.Program}})
+			s.CodeText(argv.Field{Text: code}, shell.Invocation{Via: []string{c.Program}})
 			return
 		}
 	}
@@ -191,7 +192,7 @@ var sqlSets = regexp.MustCompile(`^(\\(q|gx?|gdesc|p|r|errverbose|else|endif|(if
 var sqlLooks = regexp.MustCompile(`^(\\(d[a-zA-Z]*[+S]*|l\+?|list|z|conninfo|encoding|timing|x|pset|a|t|h|\?|sf\+?|sv\+?)|\.(tables|schema|databases|indexes|indices|fullschema|headers?|mode|dbinfo|help|show|width|timer|stats|nullvalue|separator|quit|exit))$`)
 
 // sqlInput reads statements on standard input.
-func sqlInput(s *shell.Shell, given []shell.Field, o shell.Options, c *holdgate.Command) {
+func sqlInput(s *shell.Shell, given []argv.Field, o argv.Options, c *holdgate.Command) {
 	switch {
 	case len(given) > 0 || s.Stdin.Kind == "":
 	case s.Stdin.Kind == "file":
@@ -226,7 +227,7 @@ const scratchStatements = "select insert update delete replace create drop alter
 // scratchDatabase marks the statements from one on that work in a database which
 // lies in memory, or in a folder for temporary files.
 func scratchDatabase(s *shell.Shell, in shell.Invocation, from int) {
-	var operands []shell.Field
+	var operands []argv.Field
 	for _, w := range in.Words[1:] {
 		if !strings.HasPrefix(w.Text, "-") {
 			operands = append(operands, w)

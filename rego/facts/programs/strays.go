@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -41,7 +42,7 @@ func strays(s *shell.Shell, in shell.Invocation) {
 	}
 	if name == "wasm-pack" { // its paths start from the crate that it builds
 		s = s.Sub()
-		s.MoveTo(shell.Field{Text: textAt(in, 2)})
+		s.MoveTo(argv.Field{Text: textAt(in, 2)})
 	}
 	inputs := writesElsewhere(s, in)
 	for i, w := range in.Words[1:] {
@@ -98,7 +99,7 @@ func likeliest(s *shell.Shell) *shell.Shell {
 
 // stray is strays for one word: the path that it is, that is glued to it, or those
 // that it lists.
-func stray(s *shell.Shell, w shell.Field, text string) {
+func stray(s *shell.Shell, w argv.Field, text string) {
 	s.Found.Tick()
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "@"), "file:")
 	if m := gluedPath.FindStringSubmatch(text); m != nil {
@@ -112,14 +113,14 @@ func stray(s *shell.Shell, w shell.Field, text string) {
 		stray(s, w, text[i+1:])
 		text = text[:i]
 	}
-	if astray(s, shell.Field{Text: text, Dynamic: w.Dynamic}) {
-		s.Touch(shell.Field{Text: text, Dynamic: w.Dynamic}, collect.AccessWrite)
+	if astray(s, argv.Field{Text: text, Dynamic: w.Dynamic}) {
+		s.Touch(argv.Field{Text: text, Dynamic: w.Dynamic}, collect.AccessWrite)
 	}
 }
 
 // astray reports whether a word is a path outside of the session's folder, and of
 // what the system keeps and anybody may read or write.
-func astray(s *shell.Shell, f shell.Field) bool {
+func astray(s *shell.Shell, f argv.Field) bool {
 	clean := path.Clean(f.Text)
 	switch {
 	case !collect.LeadsOut(f.Text) || s.Stays(f), strings.HasPrefix(clean, "/tmp/"), clean == "/tmp", strings.HasPrefix(clean, "/var/tmp/"), collect.HarmlessDevice(clean):

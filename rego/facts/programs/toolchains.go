@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -34,7 +35,7 @@ type tool struct {
 func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Command) {
 	w := in.Words[1:]
 	rewrites, checks, empties := t.inPlace == "*", false, false
-	var operands, out []shell.Field
+	var operands, out []argv.Field
 	for i := 0; i < len(w); i++ {
 		s.Found.Tick()
 		text := w[i].Text
@@ -56,7 +57,7 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		if kind == "" {
 			continue
 		}
-		f := shell.Field{Text: value, Dynamic: w[i].Dynamic, Origin: w[i].Origin}
+		f := argv.Field{Text: value, Dynamic: w[i].Dynamic, Origin: w[i].Origin}
 		if !joined && i+1 < len(w) && !strings.HasPrefix(w[i+1].Text, "-") {
 			i++
 			f = w[i]
@@ -81,7 +82,7 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		switch {
 		case rewrites && !checks:
 			use(s, in, f, collect.AccessWrite)
-		case wordlist.Has("npx bunx pnpx", in.Name()) || wordlist.Has("pnpm npm yarn", in.Name()) && slices.ContainsFunc(w, func(f shell.Field) bool { return f.Text == "exec" }): // a command of its own
+		case wordlist.Has("npx bunx pnpx", in.Name()) || wordlist.Has("pnpm npm yarn", in.Name()) && slices.ContainsFunc(w, func(f argv.Field) bool { return f.Text == "exec" }): // a command of its own
 		case !t.tests && plainResult.MatchString(f.Text):
 		case (t.tests || t.inPlace == "" && throughTemp.MatchString(f.Text)) && collect.LeadsOut(f.Text):
 			file, _, _ := strings.Cut(f.Text, "::")
@@ -159,7 +160,7 @@ func protocCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		if i := strings.LastIndexByte(value, ':'); i >= 0 {
 			value = value[i+1:]
 		}
-		use(s, in, shell.Field{Text: value, Dynamic: w.Dynamic}, collect.AccessWrite)
+		use(s, in, argv.Field{Text: value, Dynamic: w.Dynamic}, collect.AccessWrite)
 	}
 	for _, w := range in.Words[1:] {
 		if plugin, ok := strings.CutPrefix(w.Text, "--plugin="); ok {
@@ -181,7 +182,7 @@ func debuggerCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	words := in.Words[1:]
 	for i := 0; i < len(words); i++ {
 		name, value, joined := strings.Cut(words[i].Text, "=")
-		f := shell.Field{Text: value, Dynamic: words[i].Dynamic}
+		f := argv.Field{Text: value, Dynamic: words[i].Dynamic}
 		if !joined && i+1 < len(words) && (wordlist.Has(commands, name) || wordlist.Has(scripts, name)) {
 			i++
 			f = words[i]
@@ -211,7 +212,7 @@ func onlyLooks(verb, text string) bool {
 // moduleArguments reads what follows python -m as the tool of that name does, and
 // notes the script that a profiler or a debugger runs.
 func moduleArguments(s *shell.Shell, module string, in shell.Invocation, c *holdgate.Command) {
-	at := slices.IndexFunc(in.Words, func(w shell.Field) bool { return w.Text == module || w.Text == "-m"+module })
+	at := slices.IndexFunc(in.Words, func(w argv.Field) bool { return w.Text == module || w.Text == "-m"+module })
 	if at < 0 {
 		return
 	}
@@ -223,7 +224,7 @@ func moduleArguments(s *shell.Shell, module string, in shell.Invocation, c *hold
 	}
 	switch module {
 	case "timeit":
-		o := shell.ParseOptions(rest.Words[1:], "nrsu", "setup number repeat unit")
+		o := argv.ParseOptions(rest.Words[1:], "nrsu", "setup number repeat unit")
 		for _, f := range append(o.Values("s", "setup"), o.Operands...) {
 			obvious(s, f, c)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/snippet/suspect"
@@ -33,7 +34,7 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 	}
 	for _, u := range c.Unbound {
 		language := extensions[strings.ToLower(path.Ext(u))]
-		if text, ok := s.Content(shell.Field{Text: u}); ok && language != "" && s.Found.Why[u] == nil {
+		if text, ok := s.Content(argv.Field{Text: u}); ok && language != "" && s.Found.Why[u] == nil {
 			s.Found.Explain(u, suspects(s, language, text, suspect.Options{}))
 		} else if !ok && variablePath.MatchString(u) {
 			s.Found.Explain(u, []string{holdgate.ReasonDynamicName})
@@ -77,7 +78,7 @@ func heldText(s *shell.Shell, in shell.Invocation) (language, text string, ok bo
 		return "", false
 	}
 	has := func(word string) bool {
-		return slices.ContainsFunc(words, func(w shell.Field) bool { return w.Text == word })
+		return slices.ContainsFunc(words, func(w argv.Field) bool { return w.Text == word })
 	}
 	switch name := in.Name(); {
 	case name == "mix" && has("run"):
@@ -152,7 +153,7 @@ func languageIn(program, file string) string {
 }
 
 // unreadCode says why code that an interpreter is given was not read.
-func unreadCode(s *shell.Shell, f shell.Field, c *holdgate.Command) []string {
+func unreadCode(s *shell.Shell, f argv.Field, c *holdgate.Command) []string {
 	if !f.Known() {
 		return []string{holdgate.ReasonComputedCode}
 	}
@@ -187,7 +188,7 @@ func unreadFile(s *shell.Shell, c *holdgate.Command, file, text string) {
 func compiled(s *shell.Shell, sources []string) ([]string, bool) {
 	var out []string
 	for _, source := range sources {
-		text, known := s.Content(shell.Field{Text: source})
+		text, known := s.Content(argv.Field{Text: source})
 		switch {
 		case known:
 			out = append(out, suspects(s, languageIn("", source), text, suspect.Options{})...)

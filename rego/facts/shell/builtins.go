@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -91,10 +92,10 @@ func eval(s *Shell, in Invocation) bool {
 	if len(words) > 0 && words[0].Text == "--" {
 		words = words[1:]
 	}
-	dyn := Dynamics(words)
+	dyn := argv.Dynamics(words)
 	defer func(via []string) { s.Via = via }(s.Via)
 	s.Via = slices.Concat(s.Via, in.Via, []string{"eval"})
-	s.made(Join(words, " "), dyn)
+	s.made(argv.Join(words, " "), dyn)
 	if len(dyn) > 0 {
 		s.forgetAll()
 	}
@@ -160,19 +161,19 @@ func forgetNames(s *Shell, in Invocation) bool {
 		if name == "unset" && s.conditional == 0 {
 			s.unexport(v)
 		}
-		if name == "read" && names > 1 && v == firstName(in) && s.Stdin.first > OriginAny && len(in.Assigns) == 0 {
+		if name == "read" && names > 1 && v == firstName(in) && s.Stdin.first > argv.OriginAny && len(in.Assigns) == 0 {
 			s.Set(v, Variable{origin: s.Stdin.first})
 			continue
 		}
 		if name == "read" && !strings.HasPrefix(v, "-") {
-			from := min(s.Stdin.Origin, OriginNames)
-			if s.Stdin.Origin == OriginAtom {
-				from = OriginAtom
+			from := min(s.Stdin.Origin, argv.OriginNames)
+			if s.Stdin.Origin == argv.OriginAtom || s.Stdin.Origin == argv.OriginLabel && len(in.Assigns) == 0 && s.splitsAtBlanks() {
+				from = s.Stdin.Origin
 			}
 			s.Set(v, Variable{origin: from, within: s.Stdin.Within && names == 1})
 		}
 		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
-			s.Set(v, Variable{origin: min(s.Stdin.Origin, OriginNames), within: s.Stdin.Within})
+			s.Set(v, Variable{origin: min(s.Stdin.Origin, argv.OriginNames), within: s.Stdin.Within})
 		}
 	}
 	return false
@@ -180,7 +181,7 @@ func forgetNames(s *Shell, in Invocation) bool {
 
 // mapFile is mapfile, whose -C is evaluated as it reads.
 func mapFile(s *Shell, in Invocation) bool {
-	for _, f := range ParseOptions(in.Words[1:], "dnOsuCc", "").Values("C", "") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "dnOsuCc", "").Values("C", "") {
 		f.Text += ` "$index" "$line"`
 		s.CodeText(f, in.Under(in.Name()+" -C"))
 	}
@@ -189,18 +190,18 @@ func mapFile(s *Shell, in Invocation) bool {
 
 // completion is compgen and complete: -C and -F run, and -W is expanded.
 func completion(s *Shell, in Invocation) bool {
-	o := ParseOptions(in.Words[1:], "oAGWFCXPS", "")
+	o := argv.ParseOptions(in.Words[1:], "oAGWFCXPS", "")
 	for _, f := range o.Values("CF", "") {
 		s.CodeText(f, in.Under(in.Name()))
 	}
 	for _, f := range o.Values("W", "") {
-		s.CodeText(Field{Text: ": " + f.Text, Dynamic: f.Dynamic}, in.Under(in.Name()+" -W"))
+		s.CodeText(argv.Field{Text: ": " + f.Text, Dynamic: f.Dynamic}, in.Under(in.Name()+" -W"))
 	}
 	return false
 }
 
 func printfVariable(s *Shell, in Invocation) bool {
-	for _, v := range ParseOptions(in.Words[1:], "v", "").Values("v", "") {
+	for _, v := range argv.ParseOptions(in.Words[1:], "v", "").Values("v", "") {
 		s.forget(v.Text)
 	}
 	return false
@@ -209,7 +210,7 @@ func printfVariable(s *Shell, in Invocation) bool {
 // hashed is for "hash -p FILE NAME" and "enable -f FILE NAME": from then on,
 // the name runs the file.
 func hashed(s *Shell, in Invocation) bool {
-	o := ParseOptions(in.Words[1:], "pf", "")
+	o := argv.ParseOptions(in.Words[1:], "pf", "")
 	for _, f := range o.Values("pf", "") {
 		in.Unbound = append(in.Unbound, f.Text)
 	}
@@ -264,7 +265,7 @@ func shiftParams(s *Shell, in Invocation) bool {
 		n = int(in.Words[1].Text[0] - '0')
 	}
 	certain := len(s.calling) > 0 && s.conditional == s.entered && len(in.Words) <= 2 && n >= 0 && n <= 9 && n <= len(s.args) &&
-		!slices.ContainsFunc(s.args[:n], func(f Field) bool { return f.Bare })
+		!slices.ContainsFunc(s.args[:n], func(f argv.Field) bool { return f.Bare })
 	if !certain {
 		s.params, s.args, s.paramsKnown = nil, nil, false
 		return false
@@ -280,7 +281,7 @@ func shiftParams(s *Shell, in Invocation) bool {
 // standard input.
 func shellProgram(s *Shell, in Invocation) bool {
 	name := in.Name()
-	for _, f := range ParseOptions(in.Words[1:], "", "rcfile init-file").Values("", "rcfile") {
+	for _, f := range argv.ParseOptions(in.Words[1:], "", "rcfile init-file").Values("", "rcfile") {
 		in.Unbound = append(in.Unbound, f.Text)
 	}
 	code, file, args := shellArguments(in.Words[1:])
@@ -298,8 +299,8 @@ func shellProgram(s *Shell, in Invocation) bool {
 				sub.paramsKnown = sub.paramsKnown && a.Sure()
 			}
 		}
-		sub.made(code.Text, Dynamics([]Field{*code}))
-		starts := func(a Field) bool {
+		sub.made(code.Text, argv.Dynamics([]argv.Field{*code}))
+		starts := func(a argv.Field) bool {
 			name, _, _ := strings.Cut(a.Text, "=")
 			return environ.NamesFiles(name) && len(environ.Loads(in.Name(), a.Text)) > 0
 		}
@@ -311,7 +312,7 @@ func shellProgram(s *Shell, in Invocation) bool {
 		if text, ok := s.Content(*file); ok && len(in.Unbound) == 0 {
 			sub := s.Sub(append(in.Via, name)...)
 			sub.inherit(in.Assigns)
-			sub.Stdin, sub.params, sub.args, sub.paramsKnown = s.Stdin, Texts(args), nil, !slices.ContainsFunc(args, func(f Field) bool { return !f.Sure() })
+			sub.Stdin, sub.params, sub.args, sub.paramsKnown = s.Stdin, argv.Texts(args), nil, !slices.ContainsFunc(args, func(f argv.Field) bool { return !f.Sure() })
 			sub.script = file.Text
 			s.Touch(*file, collect.AccessRead)
 			sub.Source(text)
@@ -354,14 +355,14 @@ func (s *Shell) readsInput(name string, in Invocation) bool {
 	if s.Stdin.File != "" {
 		in.Unbound = append(in.Unbound, s.Stdin.File)
 	}
-	in.Words = append(slices.Clip(in.Words), Field{Stdin: true})
+	in.Words = append(slices.Clip(in.Words), argv.Field{Stdin: true})
 	s.Emit(in)
 	return true
 }
 
 // shellArguments takes a shell's words apart: the text of -c, or the script,
 // and what follows.
-func shellArguments(words []Field) (code, file *Field, rest []Field) {
+func shellArguments(words []argv.Field) (code, file *argv.Field, rest []argv.Field) {
 	wantCode, stdin := false, false
 	for i := 0; i < len(words); i++ {
 		t := words[i].Text

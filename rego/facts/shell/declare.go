@@ -5,6 +5,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -19,7 +20,7 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			return
 		}
 	}
-	words := []Field{{Text: c.Variant.Value}}
+	words := []argv.Field{{Text: c.Variant.Value}}
 	readonly, odd, flags := c.Variant.Value == "readonly", false, ""
 	if c.Variant.Value == "nameref" {
 		s.reference()
@@ -41,7 +42,7 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 		if a.Name != nil && strings.Contains(flags, "A") {
 			v := s.Vars[a.Name.Value]
 			if !v.keyed && a.Naked && !v.Known && s.conditional == 0 {
-				v.origin = OriginAtom // there is nothing in it
+				v.origin = argv.OriginAtom // there is nothing in it
 			}
 			v.keyed = true
 			s.Vars[a.Name.Value] = v
@@ -62,12 +63,12 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 		}
 		v := s.Vars[a.Name.Value]
 		if v.keyed && v.Known && len(v.Values) == 0 {
-			v = Variable{keyed: true, origin: OriginAtom} // there is nothing in it
+			v = Variable{keyed: true, origin: argv.OriginAtom} // there is nothing in it
 		}
 		if odd {
 			v = Variable{odd: true, keyed: v.keyed, integer: v.integer || strings.Contains(flags, "i")}
 			if v.integer && !a.Naked {
-				v.origin = OriginAtom
+				v.origin = argv.OriginAtom
 			}
 		}
 		v.readonly = v.readonly || readonly

@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -60,7 +61,7 @@ func (s *Shell) assume(b *wordBuilder, p *syntax.ParamExp, text string, q quotin
 	b.cur.Assumed = append(slices.Clip(b.cur.Assumed), written)
 	switch {
 	case q.splits && s.splitsAnywhere():
-		b.dynamic(written, OriginAny, q)
+		b.dynamic(written, argv.OriginAny, q)
 	case q.splits:
 		s.splitValues(b, []string{text})
 	default:

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -17,7 +18,7 @@ const maxElements = 64
 
 // An element is one of an array.
 type element struct {
-	Field
+	argv.Field
 	maybe bool // it may not be there
 }
 
@@ -32,7 +33,7 @@ func (v Variable) listed() []element {
 	}
 	var out []element
 	for _, text := range v.Values {
-		out = append(out, element{Field: Field{Text: text, Assumed: v.assumed}})
+		out = append(out, element{Field: argv.Field{Text: text, Assumed: v.assumed}})
 	}
 	return out
 }
@@ -45,10 +46,10 @@ func (v Variable) settled() Variable {
 	}
 	for _, e := range v.elements {
 		if e.maybe || !e.Known() || e.Glob {
-			if !slices.ContainsFunc(v.elements, func(e element) bool { return !e.ownNumber() }) {
-				return Variable{array: true, elements: v.elements, origin: OriginOwn}
+			if !slices.ContainsFunc(v.elements, func(e element) bool { return !e.OwnNumber() }) {
+				return Variable{array: true, elements: v.elements, origin: argv.OriginOwn}
 			}
-			if slices.ContainsFunc(v.elements, func(e element) bool { return e.Stdin || e.array || e.Runs || e.Bare || e.Origin == OriginOwn }) {
+			if slices.ContainsFunc(v.elements, func(e element) bool { return e.Stdin || e.Array || e.Runs || e.Bare || e.Origin == argv.OriginOwn }) {
 				return Variable{}
 			}
 			return Variable{array: true, elements: v.elements}
@@ -60,12 +61,6 @@ func (v Variable) settled() Variable {
 	}
 	v.elements = nil
 	return v
-}
-
-// ownNumber reports whether a word is the number of a process that the line itself has
-// started, and nothing else.
-func (f Field) ownNumber() bool {
-	return f.Origin == OriginOwn && len(f.Dynamic) == 1 && f.Text == f.Dynamic[0] && !f.Runs && !f.Stdin
 }
 
 // joined is an array that may have one of two values, of which one begins with all of

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -93,7 +94,7 @@ func (s *Shell) printedByCall(c *syntax.CallExpr) Content {
 	case wordlist.Has(silentPrograms, name):
 		return ContentNothing
 	case name == "echo" || name == "printf":
-		if text := strings.Trim(Join(args, ""), "neE-"); text == "" && len(args) > 0 && known(args) {
+		if text := strings.Trim(argv.Join(args, ""), "neE-"); text == "" && len(args) > 0 && argv.AllKnown(args) {
 			return ContentNothing
 		}
 	case wordlist.Has(reportPrograms, name):
@@ -104,19 +105,10 @@ func (s *Shell) printedByCall(c *syntax.CallExpr) Content {
 	return ContentText
 }
 
-func known(fs []Field) bool {
-	for _, f := range fs {
-		if !f.Known() {
-			return false
-		}
-	}
-	return true
-}
-
 // copied is what a program prints that prints what it reads: nothing where it
 // reads only devices that hold nothing.
-func (s *Shell) copied(name string, args []Field) Content {
-	o := ParseOptions(args, operands.Table()[name].Valued, operands.Table()[name].Long)
+func (s *Shell) copied(name string, args []argv.Field) Content {
+	o := argv.ParseOptions(args, operands.Table()[name].Valued, operands.Table()[name].Long)
 	files := o.Operands
 	if wordlist.Has("awk gawk sed grep tr "+operands.PatternReaders, name) && len(files) > 0 && !o.Has("ef", "") {
 		files = files[1:]
@@ -146,7 +138,7 @@ func (st Stream) Nothing() bool {
 // Replaces is how a file is touched whose content is replaced: it is deleted
 // with it, where that is lost for nothing. A new file can't be told from one
 // that was there but by its name: what runs make anew has names of its own.
-func (s *Shell) Replaces(f Field, c Content) string {
+func (s *Shell) Replaces(f argv.Field, c Content) string {
 	if c == ContentNothing && !s.scratch(f) || c == ContentReport && isSource(f.Text) {
 		return collect.AccessDelete
 	}
@@ -155,7 +147,7 @@ func (s *Shell) Replaces(f Field, c Content) string {
 
 // scratch reports whether a file is one that runs make anew, or one that is
 // known at run time only.
-func (s *Shell) scratch(f Field) bool {
+func (s *Shell) scratch(f argv.Field) bool {
 	text := strings.ToLower(f.Text)
 	if !f.Known() || collect.HarmlessDevice(text) {
 		return true

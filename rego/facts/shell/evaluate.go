@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -58,7 +59,7 @@ func (s *Shell) evaluates(n syntax.Node) bool {
 }
 
 // silently expands a word and lists nothing.
-func (s *Shell) silently(w *syntax.Word) Field {
+func (s *Shell) silently(w *syntax.Word) argv.Field {
 	defer func(q bool) { s.Quiet = q }(s.Quiet)
 	s.Quiet = true
 	return s.one(w, quoting{})
@@ -97,14 +98,14 @@ func (s *Shell) operandRuns(n syntax.Node) bool {
 }
 
 // arithmeticRuns reports the same of a word's expansion.
-func (s *Shell) arithmeticRuns(f Field) bool {
-	if !f.Known() && !f.Stdin && f.Origin == OriginText {
+func (s *Shell) arithmeticRuns(f argv.Field) bool {
+	if !f.Known() && !f.Stdin && f.Origin == argv.OriginText {
 		for _, d := range f.Dynamic {
 			f.Text = strings.Replace(f.Text, d, "0", 1)
 		}
 		return s.textRuns(f.Text, 0)
 	}
-	text, known := atoms(f)
+	text, known := argv.Atoms(f)
 	return !known || s.textRuns(text, 0)
 }
 
@@ -123,7 +124,7 @@ func (s *Shell) textRuns(text string, depth int) bool {
 		v, assigned := s.Vars[word]
 		switch {
 		case !assigned && wordlist.Has(atomVariables, word):
-		case !assigned, !v.Known && v.origin < OriginAtom && v.origin != OriginText:
+		case !assigned, !v.Known && v.origin < argv.OriginAtom && v.origin != argv.OriginText:
 			return true
 		case slices.ContainsFunc(v.Values, func(t string) bool { return s.textRuns(t, depth+1) }):
 			return true
@@ -164,14 +165,14 @@ func (s *Shell) expansionRuns(p *syntax.ParamExp) bool {
 func (s *Shell) indirectRuns(name string, index syntax.ArithmExpr) bool {
 	values, known := s.lookup(name, index)
 	if !known {
-		return s.Vars[name].origin < OriginAtom && !wordlist.Has(atomVariables, name)
+		return s.Vars[name].origin < argv.OriginAtom && !wordlist.Has(atomVariables, name)
 	}
-	return slices.ContainsFunc(values, func(t string) bool { return s.nameRuns(Field{Text: t}) })
+	return slices.ContainsFunc(values, func(t string) bool { return s.nameRuns(argv.Field{Text: t}) })
 }
 
 // nameRuns reports whether a word that names a variable may run a command.
-func (s *Shell) nameRuns(f Field) bool {
-	text, known := atoms(f)
+func (s *Shell) nameRuns(f argv.Field) bool {
+	text, known := argv.Atoms(f)
 	if !known {
 		return true
 	}
@@ -210,7 +211,7 @@ func (s *Shell) evaluatedArithmetic(e syntax.ArithmExpr) {
 }
 
 // plainly is for the words that belong to no command.
-func (s *Shell) plainly(f Field) Field {
+func (s *Shell) plainly(f argv.Field) argv.Field {
 	if f.Runs && !s.Quiet {
 		s.unsafe(f.Text)
 	}
@@ -230,7 +231,7 @@ func (s *Shell) reckon(e syntax.ArithmExpr) {
 	}
 	s.forget(w.Lit())
 	if v := s.Vars[w.Lit()]; !s.refs {
-		v.origin = OriginAtom
+		v.origin = argv.OriginAtom
 		s.Vars[w.Lit()] = v
 	}
 }

@@ -5,19 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
-	"github.com/holdgate/holdgate/rego/facts/environ"
 )
-
-// Steers reports whether an assignment can change what programs run.
-func (f Field) Steers() bool {
-	name, _, _ := strings.Cut(f.Text, "=")
-	return environ.Steers(name)
-}
 
 // Here turns a word that begins with the folder at hand, as the shell would
 // print it, into one that is relative to it.
-func (s *Shell) Here(f Field) Field {
+func (s *Shell) Here(f argv.Field) argv.Field {
 	if len(f.Dynamic) != 1 || f.Stdin || s.Remote {
 		return f
 	}
@@ -37,41 +31,12 @@ func (s *Shell) Here(f Field) Field {
 	default:
 		return f
 	}
-	return Field{Text: "." + rest, Glob: f.Glob}
-}
-
-// atoms writes the parts of a path that are numbers and the like as "*", so
-// that what surrounds them tells where it lies. It reports false where other
-// parts depend on run time too.
-func atoms(f Field) (string, bool) {
-	if f.Known() || f.Origin < OriginAtom || f.Stdin {
-		return f.Text, f.Known()
-	}
-	text := f.Text
-	for _, d := range f.Dynamic {
-		text = strings.Replace(text, d, "*", 1)
-	}
-	return text, true
-}
-
-// Texts are the texts of words.
-func Texts(fs []Field) []string {
-	var out []string
-	for _, f := range fs {
-		out = append(out, f.Text)
-	}
-	return out
-}
-
-// BlankFields are the words of a text between blanks, tabs and ends of lines: no
-// other space ends one.
-func BlankFields(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })
+	return argv.Field{Text: "." + rest, Glob: f.Glob}
 }
 
 // Stays reports whether a word names a path inside of the session's folder,
 // whichever folder the shell is in.
-func (s *Shell) Stays(f Field) bool {
+func (s *Shell) Stays(f argv.Field) bool {
 	f = s.Here(f)
 	text, known := s.Found.ExpandTilde(f.Text, s.Remote)
 	if !f.Known() || !known || s.Remote || len(s.Taint) > 0 || collect.HarmlessDevice(text) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -13,12 +14,12 @@ import (
 func changeDir(s *Shell, in Invocation) bool {
 	s.Emit(in)
 	s.failed = append(s.failed, s.state())
-	o := ParseOptions(in.Words[1:], "", "")
+	o := argv.ParseOptions(in.Words[1:], "", "")
 	switch {
 	case len(o.Operands) > 0:
 		s.MoveTo(o.Operands[0])
 	default:
-		s.MoveTo(Field{Text: "~"})
+		s.MoveTo(argv.Field{Text: "~"})
 	}
 	return true
 }
@@ -33,7 +34,7 @@ func loseDir(s *Shell, in Invocation) bool {
 func (s *Shell) Lose() { s.Dirs, s.Lost = nil, true }
 
 // MoveTo sets the folder.
-func (s *Shell) MoveTo(f Field) {
+func (s *Shell) MoveTo(f argv.Field) {
 	defer func() {
 		s.Found.Left = s.Found.Left || slices.ContainsFunc(s.Dirs, func(d string) bool { return !s.Found.Project(path.Join(d, "x"), true) })
 	}()
@@ -65,7 +66,7 @@ func (s *Shell) MoveTo(f Field) {
 
 // BesideScript reports whether a word names the folder that a script lies in, or one that
 // is seen from there, in a text that may be meant for a script.
-func (s *Shell) BesideScript(f Field) bool {
+func (s *Shell) BesideScript(f argv.Field) bool {
 	return !f.Known() && !f.Bare && s.script == "" && len(s.calling) == 0 && !s.Remote && len(s.Dirs) > 0 && s.place(f.Text) != ""
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -26,7 +27,7 @@ import (
 func fileVariable(clean string) string { return "\x00" + clean }
 
 // FileAt is where a file lies that a word names.
-func (s *Shell) FileAt(f Field) (string, bool) {
+func (s *Shell) FileAt(f argv.Field) (string, bool) {
 	if !f.Known() || f.Glob || f.Stdin || s.Remote || f.Text == "" || len(s.Dirs) != 1 && !path.IsAbs(f.Text) {
 		return "", false
 	}
@@ -59,7 +60,7 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 		}
 	}
 	printed := s.output(&plain)
-	own := s.quietly().stmtOrigin(&plain) == OriginOwn
+	own := s.quietly().stmtOrigin(&plain) == argv.OriginOwn
 	if own || printed.Known && strings.TrimSpace(printed.Text) == "" {
 		s.numbers(out.file)
 	}
@@ -79,7 +80,7 @@ func (s *Shell) poured(st *syntax.Stmt, out replacement) {
 
 // Content is what a file holds, where the line itself has shown all of it and
 // nothing since may have changed it.
-func (s *Shell) Content(f Field) (string, bool) {
+func (s *Shell) Content(f argv.Field) (string, bool) {
 	at, ok := s.FileAt(f)
 	v := s.Vars[fileVariable(at)]
 	if !ok || s.Wild || s.Found.Scatters || s.Found.Places || s.Found.Linked || !v.Known || v.Values[1] != strconv.Itoa(s.Found.Version(at)) {
@@ -90,19 +91,19 @@ func (s *Shell) Content(f Field) (string, bool) {
 }
 
 // contentOrigin is where the content of a file comes from that the line has written.
-func (s *Shell) contentOrigin(f Field) origin {
+func (s *Shell) contentOrigin(f argv.Field) argv.Origin {
 	at, ok := s.FileAt(f)
 	v := s.Vars[fileVariable(at)]
 	if !ok || s.Wild || s.Found.Scatters || s.Found.Linked || s.Found.Beside && s.Found.Writes[at] != 1 || v.Known || len(v.Values) < 2 || v.Values[1] != strconv.Itoa(s.Found.Version(at)) {
-		return OriginAny
+		return argv.OriginAny
 	}
 	return v.origin
 }
 
 // TempFile is the path of a file in a folder for temporary files. Numbers and the
 // like in its name stand as "*".
-func (s *Shell) TempFile(f Field) (string, bool) {
-	text, known := atoms(f)
+func (s *Shell) TempFile(f argv.Field) (string, bool) {
+	text, known := argv.Atoms(f)
 	if !known || f.Stdin || s.Remote || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
 		return "", false
 	}
@@ -111,7 +112,7 @@ func (s *Shell) TempFile(f Field) (string, bool) {
 
 // Leads notes a link that the line makes: by its name, and in the folder that the name
 // may be one of. Where either is not certain, no later write of the line is.
-func (s *Shell) Leads(link, to Field) {
+func (s *Shell) Leads(link, to argv.Field) {
 	if s.Quiet {
 		return
 	}
@@ -137,7 +138,7 @@ const maxLinks = 16
 
 // led is where a file lies that is named by way of links which the line has made; empty
 // for others.
-func (s *Shell) led(f Field) string {
+func (s *Shell) led(f argv.Field) string {
 	at, ok := s.FileAt(f)
 	if !ok {
 		return ""
@@ -164,7 +165,7 @@ func (s *Shell) led(f Field) string {
 
 // Pours does a write of what a program prints, copies or makes: nothing is moved to the
 // file by it, so that nothing else is lost with a file for temporary use.
-func (s *Shell) Pours(f Field, write func()) {
+func (s *Shell) Pours(f argv.Field, write func()) {
 	text, ok := s.TempFile(f)
 	at := collect.FileKey(text)
 	before := s.Found.Version(at)
@@ -175,14 +176,14 @@ func (s *Shell) Pours(f Field, write func()) {
 }
 
 // Owns notes that the line has just decided all that a file holds.
-func (s *Shell) Owns(f Field) {
+func (s *Shell) Owns(f argv.Field) {
 	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
 		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches}
 	}
 }
 
 // MakesFolder notes that the line has just made a folder for temporary files.
-func (s *Shell) MakesFolder(f Field) {
+func (s *Shell) MakesFolder(f argv.Field) {
 	if at, ok := s.TempFile(f); ok && f.Sure() && !f.Glob && !s.Quiet && scratchFolder.MatchString(at) {
 		s.Found.Own[collect.FileKey(at)+"/"] = collect.Whole{Branches: s.branches}
 	}
@@ -219,7 +220,7 @@ const mktempName = "/tmp/tmp.XXXXXXXXXX"
 // ownTemporary reports whether what is deleted was for temporary use: what mktemp has
 // made, single files that the line has written, and a single file in /tmp by its name,
 // but for one that the line may have moved there.
-func (s *Shell) ownTemporary(f Field) bool {
+func (s *Shell) ownTemporary(f argv.Field) bool {
 	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] && s.Certain(copyMade, copyGone) {
 		return true
 	}
@@ -274,7 +275,7 @@ func (s *Shell) Besides(file, end string) {
 	if !copyEnd.MatchString(end) {
 		return
 	}
-	if at, ok := s.FileAt(Field{Text: file + end}); ok && !s.Quiet {
+	if at, ok := s.FileAt(argv.Field{Text: file + end}); ok && !s.Quiet {
 		if s.Found.Copies == nil {
 			s.Found.Copies = make(map[string]bool)
 		}
@@ -293,7 +294,7 @@ var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt
 
 // deletesSingly reports whether a command deletes no folders.
 func (in Invocation) deletesSingly() bool {
-	return wordlist.Has("rm unlink", in.Name()) && len(in.Roots) == 0 && !slices.ContainsFunc(in.Words[1:], func(f Field) bool {
+	return wordlist.Has("rm unlink", in.Name()) && len(in.Roots) == 0 && !slices.ContainsFunc(in.Words[1:], func(f argv.Field) bool {
 		return !f.Known() || strings.HasPrefix(f.Text, "--") && f.Text != "--force" && f.Text != "--" || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "rRd")
 	})
 }
@@ -313,7 +314,7 @@ func (s *Shell) scriptOf(in Invocation) (Invocation, bool) {
 		return in, false
 	}
 	next := in
-	next.Words = append([]Field{{Text: path.Base(words[0])}}, in.Words...)
+	next.Words = append([]argv.Field{{Text: path.Base(words[0])}}, in.Words...)
 	next.Plain = true
 	return next, true
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 )
 
@@ -11,26 +12,26 @@ import (
 // integer is arithmetic too.
 func (s *Shell) RunningNames(in Invocation) []string {
 	name, words := in.Name(), in.Words[1:]
-	var names []Field
+	var names []argv.Field
 	switch name {
 	case "read":
-		o := ParseOptions(words, "adinNptu", "")
+		o := argv.ParseOptions(words, "adinNptu", "")
 		names = append(o.Operands, o.Values("a", "")...)
-		return running(names, func(f Field) bool {
-			return s.nameRuns(f) || s.Vars[f.Text].integer && s.Stdin.Origin < OriginAtom && s.Stdin.Origin != OriginText
+		return running(names, func(f argv.Field) bool {
+			return s.nameRuns(f) || s.Vars[f.Text].integer && s.Stdin.Origin < argv.OriginAtom && s.Stdin.Origin != argv.OriginText
 		})
 	case "mapfile", "readarray":
-		names = ParseOptions(words, "dnOsuCc", "").Operands
+		names = argv.ParseOptions(words, "dnOsuCc", "").Operands
 	case "getopts":
-		if o := ParseOptions(words, "", ""); len(o.Operands) > 1 {
+		if o := argv.ParseOptions(words, "", ""); len(o.Operands) > 1 {
 			names = o.Operands[1:2]
 		}
 	case "printf":
-		names = ParseOptions(words, "v", "").Values("v", "")
+		names = argv.ParseOptions(words, "v", "").Values("v", "")
 	case "wait":
-		names = ParseOptions(words, "p", "").Values("p", "")
+		names = argv.ParseOptions(words, "p", "").Values("p", "")
 	case "unset":
-		names = ParseOptions(words, "", "").Operands
+		names = argv.ParseOptions(words, "", "").Operands
 	case "declare", "typeset", "local", "export", "readonly":
 		return s.runningDeclarations(words)
 	case "let":
@@ -41,7 +42,7 @@ func (s *Shell) RunningNames(in Invocation) []string {
 	return running(names, s.nameRuns)
 }
 
-func running(words []Field, runs func(Field) bool) []string {
+func running(words []argv.Field, runs func(argv.Field) bool) []string {
 	var out []string
 	for _, w := range words {
 		if runs(w) {
@@ -54,20 +55,20 @@ func running(words []Field, runs func(Field) bool) []string {
 // runningDeclarations are such words of declare and its like. With -i the
 // value is arithmetic too, with -n it is a name, and one in quotes and
 // parentheses is read as an array's.
-func (s *Shell) runningDeclarations(words []Field) []string {
+func (s *Shell) runningDeclarations(words []argv.Field) []string {
 	flags := ""
-	return running(words, func(w Field) bool {
+	return running(words, func(w argv.Field) bool {
 		if strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+") {
 			flags += w.Text
 			return false
 		}
 		name, value, has := strings.Cut(w.Text, "=")
-		v := Field{Text: value, Dynamic: w.Dynamic, Origin: w.Origin}
+		v := argv.Field{Text: value, Dynamic: w.Dynamic, Origin: w.Origin}
 		integer := strings.Contains(flags, "i") || s.Vars[name].integer
 		switch {
-		case s.nameRuns(Field{Text: name}):
+		case s.nameRuns(argv.Field{Text: name}):
 			return true
-		case !has || w.array:
+		case !has || w.Array:
 			return false
 		case integer && s.arithmeticRuns(v), strings.Contains(flags, "n") && (!v.Known() || !grammar.IsVariable(value)):
 			return true
@@ -78,7 +79,7 @@ func (s *Shell) runningDeclarations(words []Field) []string {
 
 // runningTests are the words that test takes for names, and those that hold a
 // command in a subscript: some shells evaluate what test compares.
-func (s *Shell) runningTests(words []Field) []string {
+func (s *Shell) runningTests(words []argv.Field) []string {
 	var out []string
 	for i, w := range words {
 		after := i > 0 && (words[i-1].Text == "-v" || words[i-1].Text == "-R")

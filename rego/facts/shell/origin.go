@@ -7,22 +7,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
-)
-
-// An origin says what is known of text that a line makes at run time: by the
-// command that prints it, or by the variable that holds it. The weakest comes
-// first.
-type origin uint8
-
-const (
-	OriginAny   origin = iota // nothing is known
-	OriginText                // text that a file of the project holds: code that reads it is as safe as the project's own
-	OriginNames               // names of files, as a listing prints them, or parts of them
-	OriginValue               // one path, ref or import path: it begins with no dash
-	OriginAtom                // a number, a hash, a date: no slash stands in it either
-	OriginOwn                 // the number of a process that the line itself has started
 )
 
 // atomVariables hold numbers that the shell itself keeps.
@@ -31,50 +18,50 @@ const atomVariables = "# ? $ RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID
 var portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
 
 // paramOrigin is where the value of a parameter comes from that is not known.
-func (s *Shell) paramOrigin(p *syntax.ParamExp) origin {
+func (s *Shell) paramOrigin(p *syntax.ParamExp) argv.Origin {
 	if p.Param == nil || p.Excl || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Names != 0 {
-		return OriginAny
+		return argv.OriginAny
 	}
 	if p.Length {
-		return OriginAtom
+		return argv.OriginAtom
 	}
 	v, assigned := s.Vars[p.Param.Value]
 	o := v.origin
 	switch {
 	case assigned && v.Known:
-		o = OriginNames // the line says what a part is taken of
+		o = argv.OriginNames // the line says what a part is taken of
 	case assigned, s.Remote:
 	case p.Param.Value == "!":
-		o = OriginOwn
+		o = argv.OriginOwn
 	case s.Wild:
 	case wordlist.Has(atomVariables, p.Param.Value):
-		o = OriginAtom
+		o = argv.OriginAtom
 	}
 	if p.Exp != nil && !wordlist.Has("# ## % %%", p.Exp.Op.String()) || p.Repl != nil {
 		if !assigned && p.Repl == nil && wordlist.Has(":- -", p.Exp.Op.String()) && strings.HasSuffix(p.Param.Value, "PORT") && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
-			return OriginAtom // a port, as the environment has it or by default
+			return argv.OriginAtom // a port, as the environment has it or by default
 		}
-		if p.Repl == nil && assigned && !v.Known && v.origin == OriginAtom && wordlist.Has(":- -", p.Exp.Op.String()) && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
-			return OriginAtom
+		if p.Repl == nil && assigned && !v.Known && v.origin == argv.OriginAtom && wordlist.Has(":- -", p.Exp.Op.String()) && p.Exp.Word != nil && portNumber.MatchString(p.Exp.Word.Lit()) {
+			return argv.OriginAtom
 		}
-		return OriginAny
+		return argv.OriginAny
 	}
 	if p.Exp != nil || p.Slice != nil {
-		return min(o, OriginNames)
+		return min(o, argv.OriginNames)
 	}
 	return o
 }
 
 // processOrigin is where standard input comes from that is redirected from a
 // process substitution.
-func (s *Shell) processOrigin(w *syntax.Word) origin {
+func (s *Shell) processOrigin(w *syntax.Word) argv.Origin {
 	if len(w.Parts) != 1 {
-		return OriginAny
+		return argv.OriginAny
 	}
 	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && len(p.Stmts) == 1 {
 		return s.quietly().stmtOrigin(p.Stmts[0])
 	}
-	return OriginAny
+	return argv.OriginAny
 }
 
 // processWithin reports whether a process substitution lists only files inside of the
@@ -89,13 +76,13 @@ func (s *Shell) processWithin(w *syntax.Word) bool {
 
 // substituted is what a command substitution puts in its place: text, where
 // the line itself tells it, or else where it comes from.
-func (s *Shell) substituted(c *syntax.CmdSubst) (text string, known bool, o origin) {
-	if len(c.Stmts) != 1 || s.Remote || slices.ContainsFunc(s.Env, func(e Field) bool { return len(environ.Loads("cat", e.Text)) > 0 }) {
-		return "", false, OriginAny
+func (s *Shell) substituted(c *syntax.CmdSubst) (text string, known bool, o argv.Origin) {
+	if len(c.Stmts) != 1 || s.Remote || slices.ContainsFunc(s.Env, func(e argv.Field) bool { return len(environ.Loads("cat", e.Text)) > 0 }) {
+		return "", false, argv.OriginAny
 	}
 	q := s.quietly()
 	if out := q.output(c.Stmts[0]); out.Known {
-		return strings.TrimRight(out.Text, "\n"), true, OriginAtom
+		return strings.TrimRight(out.Text, "\n"), true, argv.OriginAtom
 	}
 	return "", false, q.stmtOrigin(c.Stmts[0])
 }
@@ -129,10 +116,10 @@ func (s *Shell) quietly() *Shell {
 
 // stmtOrigin is where the output of a statement comes from. The shell is a
 // quiet one.
-func (s *Shell) stmtOrigin(st *syntax.Stmt) origin {
+func (s *Shell) stmtOrigin(st *syntax.Stmt) argv.Origin {
 	s.Found.Tick()
 	if st.Background || st.Negated || !silences(st.Redirs) {
-		return OriginAny
+		return argv.OriginAny
 	}
 	in := s.Stdin.Origin
 	for _, r := range st.Redirs {
@@ -151,14 +138,20 @@ func (s *Shell) stmtOrigin(st *syntax.Stmt) origin {
 	case *syntax.BinaryCmd:
 		return s.binaryOrigin(c)
 	}
-	return OriginAny
+	return argv.OriginAny
 }
 
-func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) origin {
+// PrintedBy is where the text comes from that a command prints which reads text of
+// origin in.
+func (s *Shell) PrintedBy(words []argv.Field, in argv.Origin) argv.Origin {
+	return argv.Printing{Overridden: s.overridden, File: s.fileOrigin, Written: s.contentOrigin}.By(words, in)
+}
+
+func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) argv.Origin {
 	switch c.Op {
 	case syntax.Pipe:
 		if s.numbersLines(c) {
-			return OriginAtom
+			return argv.OriginAtom
 		}
 		right := s.Sub()
 		right.Stdin = Stream{Kind: "pipe", Origin: s.stmtOrigin(c.X)}
@@ -166,7 +159,7 @@ func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) origin {
 	case syntax.OrStmt: // git rev-parse HEAD || echo none
 		o := s.stmtOrigin(c.X)
 		if out := s.output(c.Y); out.Known && !strings.HasPrefix(out.Text, "-") && plainText.MatchString(strings.TrimSpace(out.Text)) {
-			return min(o, OriginNames)
+			return min(o, argv.OriginNames)
 		}
 		return min(o, s.stmtOrigin(c.Y))
 	case syntax.AndStmt: // cd x && pwd
@@ -174,13 +167,13 @@ func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) origin {
 			return s.stmtOrigin(c.Y)
 		}
 	}
-	return OriginAny
+	return argv.OriginAny
 }
 
 // numbersLines reports whether a pipe ends in the numbers of lines that grep has
 // found in one file: grep -n x f | head -1 | cut -d: -f1.
 func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
-	var calls [][]Field
+	var calls [][]argv.Field
 	for st := (&syntax.Stmt{Cmd: c}); st != nil; {
 		pipe, ok := st.Cmd.(*syntax.BinaryCmd)
 		last := st
@@ -188,7 +181,8 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 			last = pipe.Y
 		}
 		call, simple := last.Cmd.(*syntax.CallExpr)
-		if !simple || !silences(last.Redirs) || ok && pipe.Op != syntax.Pipe || len(calls) > 4 {
+		reads := func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }
+		if !simple || ok && slices.ContainsFunc(last.Redirs, reads) || !silences(last.Redirs) || ok && pipe.Op != syntax.Pipe || len(calls) > 4 {
 			return false
 		}
 		words := s.fields(call.Args)
@@ -203,22 +197,31 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 	}
 	cut, grep := calls[0], calls[len(calls)-1]
 	for _, words := range calls[1 : len(calls)-1] {
-		if !wordlist.Has("head tail sort", words[0].Text) {
-			return false
+		if !wordlist.Has("head tail sort", words[0].Text) || !wholeLines.MatchString(argv.Join(words[1:], " ")) || !argv.AllKnown(words) {
+			return false // it may read a file in place of the pipe, or cut a line
 		}
 	}
-	o := ParseOptions(grep[1:], "efABCm", "regexp file max-count")
-	first := cut[0].Text == "cut" && (Join(cut[1:], " ") == "-f1" || Join(cut[1:], " ") == "-f 1") ||
+	o := argv.ParseOptions(grep[1:], "efABCm", "regexp file max-count")
+	first := cut[0].Text == "cut" && (argv.Join(cut[1:], " ") == "-f1" || argv.Join(cut[1:], " ") == "-f 1") ||
 		cut[0].Text == "awk" && len(cut) == 2 && strings.ReplaceAll(cut[1].Text, " ", "") == "{print$1}"
 	if len(calls) == 2 && first && grep[0].Text == "wc" && cut[0].Text == "awk" {
 		return true
 	}
 	if grep[0].Text == "du" && len(calls) == 2 && first {
-		return !slices.ContainsFunc(grep[1:], func(w Field) bool { return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "h0") })
+		return !slices.ContainsFunc(grep[1:], func(w argv.Field) bool { return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "h0") })
 	}
-	numbered := grep[0].Text == "grep" && o.Has("n", "line-number") && !o.Has("rRHo", "recursive") && !o.Has("", "with-filename") && len(o.Operands) <= 2
-	return numbered && cut[0].Text == "cut" && (Join(cut[1:], " ") == "-d: -f1" || Join(cut[1:], " ") == "-f1 -d:" || Join(cut[1:], " ") == "-d : -f 1")
+	files := 2 // with the pattern
+	if o.Has("e", "regexp") {
+		files = 1
+	}
+	numbered := grep[0].Text == "grep" && o.Has("n", "line-number") && len(o.Operands) <= files && argv.AllKnown(grep) &&
+		o.Only("nmeivwxEFGPa", "line-number max-count regexp ignore-case invert-match word-regexp line-regexp fixed-strings extended-regexp perl-regexp text")
+	return numbered && cut[0].Text == "cut" && (argv.Join(cut[1:], " ") == "-d: -f1" || argv.Join(cut[1:], " ") == "-f1 -d:" || argv.Join(cut[1:], " ") == "-d : -f 1")
 }
+
+// wholeLines are options of head, tail and sort with which they print lines that they read
+// from a pipe, as they are.
+var wholeLines = regexp.MustCompile(`^((-[rnu]{1,3}|-n ?[0-9]+|-[0-9]+)( |$))*$`)
 
 // silences reports whether redirections do no more than throw messages away,
 // or read a file.
@@ -234,15 +237,15 @@ func silences(list []*syntax.Redirect) bool {
 
 // firstOrigin is where the first word of each line comes from that a statement prints.
 // The shell is a quiet one.
-func (s *Shell) firstOrigin(st *syntax.Stmt) origin {
+func (s *Shell) firstOrigin(st *syntax.Stmt) argv.Origin {
 	if st.Background || st.Negated || !silences(st.Redirs) {
-		return OriginAny
+		return argv.OriginAny
 	}
 	switch c := st.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.Pipe && silences(c.Y.Redirs) {
 			words := s.fields(call.Args)
-			if len(words) > 0 && wordlist.Has("sort head tail uniq grep", words[0].Text) && !s.overridden(words[0].Text) && !slices.ContainsFunc(words[1:], func(f Field) bool {
+			if len(words) > 0 && wordlist.Has("sort head tail uniq grep", words[0].Text) && !s.overridden(words[0].Text) && !slices.ContainsFunc(words[1:], func(f argv.Field) bool {
 				return !f.Known() || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "oc")
 			}) {
 				return s.firstOrigin(c.X)
@@ -250,18 +253,20 @@ func (s *Shell) firstOrigin(st *syntax.Stmt) origin {
 		}
 	case *syntax.CallExpr:
 		words := s.fields(c.Args)
-		if len(words) < 3 || words[0].Text != "git" || s.overridden("git") || !wordlist.Has("log show rev-list", words[1].Text) || !known(words) {
-			return OriginAny
+		if len(words) < 3 || words[0].Text != "git" || s.overridden("git") || !wordlist.Has("log show rev-list", words[1].Text) || !argv.AllKnown(words) {
+			return argv.OriginAny
 		}
-		for _, w := range words[2:] {
-			option, format, _ := strings.Cut(w.Text, "=")
-			if wordlist.Has("--format --pretty", option) && leadingHash.MatchString(format) && !strings.ContainsAny(format, "\n\x00") && !strings.Contains(format, "%n") {
-				return OriginAtom
-			}
+		format, plain := argv.PlainGit(words[1:])
+		if plain && leadingHash.MatchString(format) && !breaksLines.MatchString(format) {
+			return argv.OriginAtom
 		}
 	}
-	return OriginAny
+	return argv.OriginAny
 }
 
-// xargsPlain are options of xargs that say how many words each command gets.
-var xargsPlain = regexp.MustCompile(`^(-r|-0|-r0|-0r|-n[0-9]+|-L[0-9]+|-rn[0-9]+|--no-run-if-empty|--null)$`)
+var (
+	// leadingHash is a format of git whose lines begin with a hash or a time.
+	leadingHash = regexp.MustCompile(`^(format:|tformat:)?%(H|h|ct|at|cs|as)[ \t,|:]`)
+	// breaksLines is what may print more lines than one of a commit.
+	breaksLines = regexp.MustCompile(`[\n\x00]|%[nBbNxwG(+ -]`)
+)

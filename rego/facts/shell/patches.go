@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
@@ -31,14 +32,14 @@ func (s *Shell) printsPatch(st *syntax.Stmt) bool {
 		return false
 	}
 	words := s.fields(call.Args)
-	if len(words) < 2 || words[0].Text != "git" || s.overridden("git") || !known(words[:2]) {
+	if len(words) < 2 || words[0].Text != "git" || s.overridden("git") || !argv.AllKnown(words[:2]) {
 		return false
 	}
 	args, commits := words[2:], ownCommits
 	switch words[1].Text {
 	case "diff":
 	case "stash":
-		if len(args) == 0 || args[0].Text != "show" || !slices.ContainsFunc(args, func(f Field) bool { return f.Text == "-p" || f.Text == "--patch" }) {
+		if len(args) == 0 || args[0].Text != "show" || !slices.ContainsFunc(args, func(f argv.Field) bool { return f.Text == "-p" || f.Text == "--patch" }) {
 			return false
 		}
 		args, commits = args[1:], stashed
@@ -48,7 +49,7 @@ func (s *Shell) printsPatch(st *syntax.Stmt) bool {
 	paths := false
 	for _, w := range args {
 		switch {
-		case !w.Known() && w.Origin != OriginAtom, w.Glob:
+		case !w.Known() && w.Origin != argv.OriginAtom, w.Glob:
 			return false
 		case paths:
 			if !s.ordinary(w) {
@@ -73,12 +74,12 @@ var stashed = regexp.MustCompile(`^(stash@\{)?[0-9]+\}?$`)
 // TakesPatch reports whether git stands in a folder, of the session's, to which a patch of
 // the repository may be put in: it puts in no more than what lies below.
 func (s *Shell) TakesPatch() bool {
-	return s.Stays(Field{Text: "."}) && !slices.ContainsFunc(s.Dirs, runsLater)
+	return s.Stays(argv.Field{Text: "."}) && !slices.ContainsFunc(s.Dirs, runsLater)
 }
 
 // ordinary reports whether a word names files, in the shell's one folder, of which none
 // runs by itself.
-func (s *Shell) ordinary(w Field) bool {
+func (s *Shell) ordinary(w argv.Field) bool {
 	return s.Stays(w) && !strings.ContainsAny(w.Text, `*?[\:`) && !runsLater(collect.JoinDir(s.Dirs[0], w.Text))
 }
 
@@ -89,7 +90,7 @@ func runsLater(clean string) bool {
 
 // OwnPatch reports whether a file holds a patch that the line had git print of the
 // repository, and nothing since may have changed it.
-func (s *Shell) OwnPatch(f Field) bool {
+func (s *Shell) OwnPatch(f argv.Field) bool {
 	at, ok := s.FileAt(f)
 	version, printed := s.Found.Patches[at]
 	return ok && f.Sure() && printed && version == s.Found.Version(at) && !s.Wild && !s.Found.Scatters && !s.Found.Linked && (!s.Found.Beside || s.Found.Writes[at] == 1)

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
@@ -20,7 +21,7 @@ func (s *Shell) numberedBy(c *syntax.CmdSubst) bool {
 		return false
 	}
 	q := s.quietly()
-	var files []Field
+	var files []argv.Field
 	for _, r := range st.Redirs {
 		if r.Op == syntax.RdrIn {
 			files = append(files, q.one(r.Word, quoting{}))
@@ -43,7 +44,7 @@ func (s *Shell) numberedBy(c *syntax.CmdSubst) bool {
 // KeepsNumber reports whether a file is one for temporary use, or of the session's
 // folder, that is kept for the number of a process. Whatever the agent's calls put there
 // is the number of what they have started: anything else is asked about where it is put.
-func (s *Shell) KeepsNumber(f Field) bool {
+func (s *Shell) KeepsNumber(f argv.Field) bool {
 	at, ok := s.FileAt(f)
 	if !ok || !f.Sure() || s.Wild || s.Found.Linked || s.Found.Scatters || strings.Contains(f.Text, "..") || !collect.PidFile.MatchString(at) || s.Found.Numbers[at] != 0 {
 		return false
@@ -57,7 +58,7 @@ func (s *Shell) KeepsNumber(f Field) bool {
 
 // numbers notes that a file has been given the number of a process which the line has
 // started, wherever it may lie.
-func (s *Shell) numbers(f Field) {
+func (s *Shell) numbers(f argv.Field) {
 	text, known := s.Found.ExpandTilde(f.Text, false)
 	if !f.Known() || !known || !collect.PidFile.MatchString(text) {
 		return

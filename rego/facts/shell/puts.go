@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
@@ -33,7 +34,7 @@ func ChangesProvenance(file, text string) bool {
 }
 
 // Puts touches a file for the text that is put into it.
-func (s *Shell) Puts(f Field, text string) {
+func (s *Shell) Puts(f argv.Field, text string) {
 	if ChangesProvenance(f.Text, text) {
 		s.Reaching(collect.ReachOrigin, func() { s.Touch(f, collect.AccessWrite) })
 	}

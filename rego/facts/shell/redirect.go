@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -34,7 +35,7 @@ func (s *Shell) redirect(st *syntax.Stmt) {
 // A replacement is a redirection that replaces what a file holds.
 type replacement struct {
 	redirect *syntax.Redirect
-	file     Field
+	file     argv.Field
 }
 
 // opensFiles opens what redirections name, but for the files whose content they
@@ -70,7 +71,7 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		}
 		f := s.one(r.Word, quoting{})
 		s.opens(f)
-		if !f.Known() && !s.Here(f).Known() && f.Origin != OriginAtom && (r.Op != syntax.RdrIn || f.Origin < OriginNames) {
+		if !f.Known() && !s.Here(f).Known() && f.Origin != argv.OriginAtom && (r.Op != syntax.RdrIn || f.Origin < argv.OriginNames) {
 			s.Opened = slices.Concat(s.Opened, f.Dynamic)
 		}
 		switch r.Op {
@@ -90,7 +91,7 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 }
 
 // opens notes what a redirection's word may run besides.
-func (s *Shell) opens(f Field) {
+func (s *Shell) opens(f argv.Field) {
 	if f.Runs {
 		s.Opened = slices.Concat(s.Opened, f.Dynamic)
 	}

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
@@ -19,16 +20,16 @@ import (
 
 // An Invocation is a simple command that is about to run.
 type Invocation struct {
-	Words   []Field
-	Via     []string // wrappers that were taken off
-	Assigns []Field  // NAME=value before it
-	Unbound []string // files that it would run besides
-	Roots   []string // what {} stands for: the folders that find starts in
-	Narrow  bool     // what {} stands for is told by its name too
-	Named   string   // the only name of what {} stands for, below a root; empty: not known
-	Deletes bool     // what it deletes is told when it has been noted
-	Plain   bool     // functions and aliases do not apply
-	as      string   // the user as whom it runs, where that is another
+	Words   []argv.Field
+	Via     []string     // wrappers that were taken off
+	Assigns []argv.Field // NAME=value before it
+	Unbound []string     // files that it would run besides
+	Roots   []string     // what {} stands for: the folders that find starts in
+	Narrow  bool         // what {} stands for is told by its name too
+	Named   string       // the only name of what {} stands for, below a root; empty: not known
+	Deletes bool         // what it deletes is told when it has been noted
+	Plain   bool         // functions and aliases do not apply
+	as      string       // the user as whom it runs, where that is another
 }
 
 // Under is the invocation with one more wrapper taken off.
@@ -126,7 +127,7 @@ func (s *Shell) byName(name string, in Invocation) bool {
 			}
 			alias, rest = alias+next, rest[1:]
 		}
-		sub.Source(alias + " " + quoteAll(rest))
+		sub.Source(alias + " " + argv.QuoteAll(rest))
 	}
 	f, ok := s.funcs[word]
 	if !ok || name == "" || slices.Contains(s.calling, word) {
@@ -134,24 +135,24 @@ func (s *Shell) byName(name string, in Invocation) bool {
 	}
 	f.used = true
 	s.funcs[word] = f
-	defer func(env []Field) { s.Env = env }(s.Env)
+	defer func(env []argv.Field) { s.Env = env }(s.Env)
 	s.Env = s.Overlaid(s.Env, in.Assigns...)
 	s.call(word, f, in.Words[1:], true)
 	return !f.maybe
 }
 
 // call walks a function's body.
-func (s *Shell) call(name string, f function, args []Field, known bool) {
+func (s *Shell) call(name string, f function, args []argv.Field, known bool) {
 	defer func(c []string) { s.calling = c }(s.calling)
 	s.calling = slices.Concat(s.calling, []string{name})
-	defer func(src string, params []string, words []Field, pk bool) {
+	defer func(src string, params []string, words []argv.Field, pk bool) {
 		s.Src, s.params, s.args, s.paramsKnown = src, params, words, pk
 	}(s.Src, s.params, s.args, s.paramsKnown)
 	defer func(n int) { s.entered = n }(s.entered)
 	s.entered = s.conditional
 	s.Src = f.src
 	s.params, s.args, s.paramsKnown = nil, nil, known
-	if known && !slices.ContainsFunc(args, func(a Field) bool { return a.Stdin || a.array }) {
+	if known && !slices.ContainsFunc(args, func(a argv.Field) bool { return a.Stdin || a.Array }) {
 		s.args = args
 	}
 	for _, a := range args {
@@ -218,7 +219,7 @@ func (s *Shell) Emit(in Invocation) {
 		c.Via = nil
 	}
 	hangs(s.Found, s, in)
-	s.Found.Joined(Join(slices.Concat(env, in.Words), " "))
+	s.Found.Joined(argv.Join(slices.Concat(env, in.Words), " "))
 	key := []string{c.Program, c.Stdin, strconv.FormatBool(c.SQL), strconv.FormatBool(c.Deletes), strings.Join(c.Unresolved, "\x01"), strings.Join(c.Unbound, "\x01"), strings.Join(c.Via, "\x01")}
 	for _, a := range env {
 		key = append(key, a.Text)
@@ -238,7 +239,7 @@ func (s *Shell) ranFiles(unbound []string) []collect.File {
 	var out []collect.File
 	for _, u := range unbound {
 		f := collect.File{Text: u, Reasons: s.Found.Why[u]}
-		if at, ok := s.FileAt(Field{Text: u}); ok && f.Reasons == nil {
+		if at, ok := s.FileAt(argv.Field{Text: u}); ok && f.Reasons == nil {
 			if made, ok := s.Found.Compiled[at]; ok && made.Version == s.Found.Version(at) && !s.Found.Beside {
 				f.Reasons = made.Reasons
 			}
@@ -249,14 +250,14 @@ func (s *Shell) ranFiles(unbound []string) []collect.File {
 }
 
 // Touch adds a path that a word names.
-func (s *Shell) Touch(f Field, access string) {
+func (s *Shell) Touch(f argv.Field, access string) {
 	if f.Stdin || s.Quiet || f.Within && access == collect.AccessWrite {
 		return
 	}
 	s.Found.Linked = s.Found.Linked || f.Glob && access != collect.AccessRead
 	written := f.Text
 	f = s.Here(f)
-	text, known := atoms(f)
+	text, known := argv.Atoms(f)
 	if !known && access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
 	}
@@ -332,7 +333,7 @@ func (s *Shell) output(st *syntax.Stmt) Stream {
 		}
 		if len(args) > 1 && slices.Contains([]string{"%s", `%s\n`, "%s ", `%s\0`, "%b", `%b\n`}, args[0].Text) {
 			sep := grammar.AnsiC(args[0].Text[2:])
-			return Stream{Kind: "pipe", Text: Join(args[1:], sep) + sep, Known: !strings.Contains(Join(args[1:], ""), `\`)}
+			return Stream{Kind: "pipe", Text: argv.Join(args[1:], sep) + sep, Known: !strings.Contains(argv.Join(args[1:], ""), `\`)}
 		}
 	}
 	return unknown
@@ -352,7 +353,7 @@ func printsAll(list []*syntax.Redirect) bool {
 }
 
 // pathPart is what basename and dirname print of one path.
-func pathPart(name string, args []Field) Stream {
+func pathPart(name string, args []argv.Field) Stream {
 	unknown := Stream{Kind: "pipe"}
 	switch {
 	case len(args) == 0 || strings.HasPrefix(args[0].Text, "-") || args[0].Text == "":
@@ -369,7 +370,7 @@ func pathPart(name string, args []Field) Stream {
 
 // temporary is what mktemp prints: its template, where nothing says that it is
 // another. All that it makes in /tmp goes by one name here.
-func (s *Shell) temporary(args []Field) Stream {
+func (s *Shell) temporary(args []argv.Field) Stream {
 	if _, moved := s.Vars["TMPDIR"]; moved || s.Wild {
 		return Stream{Kind: "pipe"}
 	}
@@ -398,13 +399,13 @@ var (
 	mktempEnd      = regexp.MustCompile(`^\.\w+$`)
 )
 
-func echo(args []Field) Stream {
+func echo(args []argv.Field) Stream {
 	escapes := false
 	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' && strings.Trim(args[0].Text[1:], "neE") == "" {
 		escapes = escapes || strings.Contains(args[0].Text, "e")
 		args = args[1:]
 	}
-	text := Join(args, " ")
+	text := argv.Join(args, " ")
 	if escapes {
 		text = grammar.AnsiC(text)
 	}
@@ -412,25 +413,10 @@ func echo(args []Field) Stream {
 	return Stream{Kind: "pipe", Text: text + "\n", Known: escapes || !strings.Contains(text, `\`)}
 }
 
-// Join is the texts of words with a separator between them.
-func Join(fs []Field, sep string) string {
-	var texts []string
-	for _, f := range fs {
-		texts = append(texts, f.Text)
-	}
-	return strings.Join(texts, sep)
-}
-
-// quoteAll writes fields as shell words that expand to themselves. Parts that
-// depend on run time stay as they were written.
-func quoteAll(fs []Field) string {
-	var words []string
-	for _, f := range fs {
-		q, err := syntax.Quote(f.Text, syntax.LangBash)
-		if !f.Known() || f.Glob || err != nil {
-			q = f.Text
-		}
-		words = append(words, q)
-	}
-	return strings.Join(words, " ")
+// overridden reports whether the line itself has given the name another
+// meaning.
+func (s *Shell) overridden(name string) bool {
+	_, function := s.funcs[name]
+	_, alias := s.aliases[name]
+	return function || alias
 }

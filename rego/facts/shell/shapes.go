@@ -4,32 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // What a variable holds is often known but for a part: LOG=/tmp/build-$$.log. Such
 // a value keeps its shape, the word that was assigned, and "$LOG" is read as that
 // word is. So are the arguments of a function, as "$1" and "$@".
-
-const (
-	maxShapeParts = 3
-	maxShapeBytes = 256
-)
-
-// shape is a word as a variable keeps it; the zero value where it says no more than
-// that the value is not known.
-func (f Field) shape() Field {
-	alone := len(f.Dynamic) == 1 && f.Text == f.Dynamic[0]
-	if f.Known() || alone || f.Stdin || f.array || f.Runs || f.Bare || f.Origin == OriginOwn || len(f.Dynamic) > maxShapeParts || len(f.Text) > maxShapeBytes {
-		return Field{}
-	}
-	for _, d := range f.Dynamic {
-		if strings.Contains(strings.ToLower(d), "pwd") { // it may mean another folder by then
-			return Field{}
-		}
-	}
-	return Field{Text: f.Text, Dynamic: f.Dynamic, Origin: f.Origin, Assumed: f.Assumed}
-}
 
 // shaped expands a parameter of which the shape is known.
 func (s *Shell) shaped(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
@@ -49,12 +30,12 @@ func (s *Shell) shaped(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
 	}
 	f := s.Vars[name].shape
 	if n := strings.Trim(name, "0123456789"); n == "" && name != "0" {
-		f = Field{}
+		f = argv.Field{}
 		if len(name) == 1 {
 			f, _ = s.argument(int(name[0] - '0'))
 		}
 	}
-	if len(f.Dynamic) == 0 || f.Glob || q.splits && (s.zsh || strings.ContainsAny(f.literal(), " \t\n*?[")) {
+	if len(f.Dynamic) == 0 || f.Glob || q.splits && (s.zsh || strings.ContainsAny(f.Literal(), " \t\n*?[")) {
 		return false
 	}
 	b.shape(f, q)
@@ -63,24 +44,15 @@ func (s *Shell) shaped(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
 
 // argument is the nth argument of the function at hand, where it is certain which
 // word that is.
-func (s *Shell) argument(n int) (Field, bool) {
-	if s.paramsKnown || n < 1 || n > len(s.args) || slices.ContainsFunc(s.args[:n], func(f Field) bool { return f.Bare }) {
-		return Field{}, false
+func (s *Shell) argument(n int) (argv.Field, bool) {
+	if s.paramsKnown || n < 1 || n > len(s.args) || slices.ContainsFunc(s.args[:n], func(f argv.Field) bool { return f.Bare }) {
+		return argv.Field{}, false
 	}
 	return s.args[n-1], true
 }
 
-// literal is what is known of a word.
-func (f Field) literal() string {
-	text := f.Text
-	for _, d := range f.Dynamic {
-		text = strings.Replace(text, d, "", 1)
-	}
-	return text
-}
-
 // shape adds a word that was expanded before.
-func (b *wordBuilder) shape(f Field, q quoting) {
+func (b *wordBuilder) shape(f argv.Field, q quoting) {
 	first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 	rest := f.Text
 	for _, d := range f.Dynamic {

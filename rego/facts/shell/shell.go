@@ -18,6 +18,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 	"github.com/holdgate/holdgate/rego/facts/operands"
@@ -39,9 +40,9 @@ type Shell struct {
 	refs    bool // a variable may be another by name, so what is assigned where is not known
 	funcs   map[string]function
 	aliases map[string]string
-	traps   []Field  // the texts of trap
-	params  []string // $1 and on
-	args    []Field  // the same as words, where not all of them are known
+	traps   []argv.Field // the texts of trap
+	params  []string     // $1 and on
+	args    []argv.Field // the same as words, where not all of them are known
 	// paramsKnown says that params are all there are; else they come from
 	// outside.
 	paramsKnown bool
@@ -60,7 +61,7 @@ type Shell struct {
 	Stdin       Stream
 	Remote      bool                // on another machine
 	as, on      string              // the user and the machine, where they are others: see Command
-	Env         []Field             // NAME=value that it hands to every command
+	Env         []argv.Field        // NAME=value that it hands to every command
 	exportsAll  bool                // whatever is assigned is handed on
 	locals      map[string]Variable // what the function at hand made local, as it was before
 	calling     []string            // functions whose bodies surround the text at hand
@@ -83,10 +84,10 @@ type Stream struct {
 	Text   string
 	Known  bool // text is all of it
 	File   string
-	Origin origin // where the text comes from, if it is not known
-	Within bool   // it lists files that field.within may stand for
-	Patch  bool   // it is a patch that git prints of the repository
-	first  origin // where the first word of each line comes from
+	Origin argv.Origin // where the text comes from, if it is not known
+	Within bool        // it lists files that field.within may stand for
+	Patch  bool        // it is a patch that git prints of the repository
+	first  argv.Origin // where the first word of each line comes from
 }
 
 // A state is what a part of a list may change.
@@ -314,112 +315,7 @@ func (s *Shell) within(via string, f func()) {
 	f()
 }
 
-func (s *Shell) binary(c *syntax.BinaryCmd) {
-	switch c.Op {
-	case syntax.AndStmt:
-		s.stmt(c.X)
-		s.failed = append(s.failed, s.state())
-		s.conditional++
-		s.stmt(c.Y)
-		s.conditional--
-	case syntax.OrStmt:
-		s.or(c)
-	default: // pipes
-		left := s.Sub()
-		left.Consumed = true
-		out := left.output(c.X)
-		out.Origin = left.quietly().stmtOrigin(c.X)
-		out.Within = left.quietly().listsWithin(c.X)
-		out.first = left.quietly().firstOrigin(c.X)
-		out.Patch = left.quietly().printsPatch(c.X)
-		s.apart(left, []*syntax.Stmt{c.X})
-		right := s.Sub()
-		right.Stdin = out
-		right.stmt(c.Y)
-		right.settle()
-		s.mergeShell(right)
-	}
-}
-
-// mergeShell joins what another shell has become that may have been this one:
-// zsh runs the last command of a pipe itself.
-func (s *Shell) mergeShell(o *Shell) {
-	s.merge(o.state())
-	for name, f := range o.funcs {
-		if s.funcs[name].body != f.body {
-			f.maybe = true
-			s.funcs[name] = f
-		}
-	}
-	maps.Copy(s.aliases, o.aliases)
-}
-
-// coproc runs a command beside the shell. What the parser takes for a name is
-// the program, where no compound command follows.
-func (s *Shell) coproc(c *syntax.CoprocClause) {
-	sub := s.Sub("coproc")
-	call, simple := c.Stmt.Cmd.(*syntax.CallExpr)
-	if c.Stmt.Cmd == nil { // redirections alone
-		call, simple = &syntax.CallExpr{}, true
-	}
-	if _, list := c.Stmt.Cmd.(*syntax.BinaryCmd); list && c.Name != nil {
-		s.Found.Fail("shell: a list behind coproc NAME")
-	}
-	if c.Name == nil || !simple {
-		sub.stmt(c.Stmt)
-		return
-	}
-	named, stmt := *call, *c.Stmt
-	named.Args, stmt.Cmd = append([]*syntax.Word{c.Name}, call.Args...), &named
-	if len(call.Assigns) > 0 {
-		s.Found.Fail("shell: an assignment behind coproc NAME")
-	}
-	named.Assigns = nil
-	sub.stmt(&stmt)
-}
-
-// or walks X || Y: Y starts from what a failed X leaves.
-func (s *Shell) or(c *syntax.BinaryCmd) {
-	before, earlier := s.state(), s.failed
-	s.failed = nil
-	s.stmt(c.X)
-	after, failures := s.state(), s.failed
-	s.restore(before)
-	s.merge(state{vars: after.vars})
-	for _, f := range failures {
-		s.merge(f)
-	}
-	s.failed = nil
-	s.conditional++
-	s.stmt(c.Y)
-	s.conditional--
-	if leaves(c.Y) {
-		s.restore(after)
-		s.failed = earlier
-		return
-	}
-	s.merge(after)
-	s.failed = append(earlier, s.failed...)
-}
-
 func (s *Shell) restore(o state) { s.Vars, s.Dirs, s.Lost = maps.Clone(o.vars), o.dirs, o.lost }
-
-// leaves reports whether nothing after the statement runs: exit, return.
-func leaves(st *syntax.Stmt) bool {
-	switch c := st.Cmd.(type) {
-	case *syntax.CallExpr:
-		if len(c.Args) == 0 {
-			return false
-		}
-		switch c.Args[0].Lit() {
-		case "exit", "return":
-			return true
-		}
-	case *syntax.Block:
-		return len(c.Stmts) > 0 && leaves(c.Stmts[len(c.Stmts)-1])
-	}
-	return false
-}
 
 func (s *Shell) ifClause(c *syntax.IfClause) {
 	for ; c != nil; c = c.Else {
@@ -452,9 +348,9 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= MaxRounds && !c.Select
-	from, within := OriginAtom, len(items) > 0
-	if len(items) > 0 && !slices.ContainsFunc(items, func(f Field) bool { return !f.ownNumber() }) {
-		from = OriginOwn
+	from, within := argv.OriginAtom, len(items) > 0
+	if len(items) > 0 && !slices.ContainsFunc(items, func(f argv.Field) bool { return !f.OwnNumber() }) {
+		from = argv.OriginOwn
 	}
 	for _, f := range items {
 		within = within && f.Within
@@ -464,12 +360,12 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 		case !f.Known():
 			from = min(from, f.Origin)
 		case strings.Trim(f.Text, "0123456789") != "":
-			from = min(from, OriginNames)
+			from = min(from, argv.OriginNames)
 		}
 	}
 	if !known {
 		if !it.InPos.IsValid() || c.Select {
-			from = OriginAny
+			from = argv.OriginAny
 		}
 		s.Vars[it.Name.Value] = Variable{origin: from, within: within}
 		s.twice(func() { s.list(c.Do) })

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 )
 
@@ -16,7 +17,7 @@ var none = &Programs{
 	Starts:  func(string) Follower { return nil },
 	Special: func(string) bool { return false },
 	Effects: func(*Shell, Invocation, *holdgate.Command) {},
-	Depends: func(_ *Shell, in Invocation, _ string) []string { return Dynamics(in.Words) },
+	Depends: func(_ *Shell, in Invocation, _ string) []string { return argv.Dynamics(in.Words) },
 	Runs:    func(*Shell, holdgate.Command) []collect.Run { return nil },
 	Fixed:   func(string) bool { return false },
 	Why:     func(*Shell, Invocation, *holdgate.Command, int) []string { return nil },
@@ -90,7 +91,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// FuzzSource holds that no text panics, and that a command without a program says why.
+// FuzzSource holds that no text panics, and that a command without a program says why. (Of a pattern that
+// names a program the table of programs says it, which is not here.)
 func FuzzSource(f *testing.F) {
 	for _, text := range []string{`for i in a b; do $i; done`, `X=$(cat /tmp/x); ${X:-a} b`, `f() { f; }; f`, `case $1 in a) b;; esac`, "cat <<E | sh\n$X\nE"} {
 		f.Add(text)
@@ -103,7 +105,7 @@ func FuzzSource(f *testing.F) {
 			}
 		}
 		for _, c := range found.Commands {
-			if c.Program == "" && len(c.Unresolved) == 0 && len(c.Argv) > 0 && c.Argv[0] != "" && c.Argv[0][0] == '$' {
+			if c.Program == "" && len(c.Unresolved) == 0 && len(c.Argv) > 0 && c.Argv[0] != "" && c.Argv[0][0] == '$' && !strings.ContainsAny(c.Argv[0], "*?[") {
 				t.Errorf("command %q has neither a program nor a reason", c.Argv)
 			}
 		}

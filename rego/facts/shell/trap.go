@@ -3,13 +3,15 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/argv"
 )
 
 func trap(s *Shell, in Invocation) bool {
 	if len(in.Words) > 2 && len(in.Words[1].Text) > 1 && in.Words[1].Text[0] == '-' && strings.Trim(in.Words[1].Text, "-lpP") != "" {
 		s.Found.Fail("shell: a trap whose command begins like an option: %s", in.Words[1].Text)
 	}
-	o := ParseOptions(in.Words[1:], "", "")
+	o := argv.ParseOptions(in.Words[1:], "", "")
 	if len(o.Operands) > 1 && o.Operands[0].Text != "-" && o.Operands[0].Text != "" {
 		t := o.Operands[0]
 		s.Found.Beside = true
@@ -20,13 +22,13 @@ func trap(s *Shell, in Invocation) bool {
 }
 
 // springs walks a trap's text as it would run now.
-func (s *Shell) springs(t Field) {
+func (s *Shell) springs(t argv.Field) {
 	sub := s.Sub("trap")
 	sub.traps = nil
-	if !t.Known() && t.Origin >= OriginAtom && !t.Runs { // numbers, which are read again as the variables that they are of
+	if !t.Known() && t.Origin >= argv.OriginAtom && !t.Runs { // numbers, which are read again as the variables that they are of
 		t.Dynamic = nil
 	}
-	sub.made(t.Text, Dynamics([]Field{t}))
+	sub.made(t.Text, argv.Dynamics([]argv.Field{t}))
 }
 
 // trapsChange walks the traps again that a variable changes which has just

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -15,17 +16,17 @@ type Variable struct {
 	Values   []string // one, or an array's
 	array    bool
 	Known    bool
-	origin   origin // where it comes from, if it is not known
+	origin   argv.Origin // where it comes from, if it is not known
 	readonly bool
-	odd      bool      // declared with an attribute that changes what is assigned
-	integer  bool      // whatever is assigned is evaluated as arithmetic
-	keyed    bool      // an array whose subscripts are text
-	within   bool      // each value is one that field.within may stand for
-	process  bool      // it is the number that a file holds of a process: see Field
-	shape    Field     // the word that was assigned, where parts of it are not known
-	assumed  []string  // parts of the values that the environment may change: see Field
-	elements []element // of an array of which not all is known
-	place    string    // the path of a folder, from the one that the script at hand lies in
+	odd      bool       // declared with an attribute that changes what is assigned
+	integer  bool       // whatever is assigned is evaluated as arithmetic
+	keyed    bool       // an array whose subscripts are text
+	within   bool       // each value is one that field.within may stand for
+	process  bool       // it is the number that a file holds of a process: see Field
+	shape    argv.Field // the word that was assigned, where parts of it are not known
+	assumed  []string   // parts of the values that the environment may change: see Field
+	elements []element  // of an array of which not all is known
+	place    string     // the path of a folder, from the one that the script at hand lies in
 }
 
 func (v Variable) same(w Variable) bool {
@@ -34,16 +35,16 @@ func (v Variable) same(w Variable) bool {
 }
 
 // atLeast is where a variable comes from that may hold another value besides.
-func (v Variable) atLeast() origin {
+func (v Variable) atLeast() argv.Origin {
 	switch {
 	case !v.Known:
 		return v.origin
 	case !v.array && v.Values[0] != "" && strings.Trim(v.Values[0], "0123456789") == "":
-		return OriginAtom
+		return argv.OriginAtom
 	case !v.array && len(v.assumed) == 0 && plainText.MatchString(v.Values[0]):
-		return OriginText
+		return argv.OriginText
 	}
-	return OriginAny
+	return argv.OriginAny
 }
 
 // plainText means nothing to any program that reads it as code.
@@ -58,7 +59,7 @@ func (s *Shell) Set(name string, v Variable) {
 	case old.odd || s.refs:
 		v = Variable{odd: old.odd, integer: old.integer}
 		if v.integer && !s.refs {
-			v.origin = OriginAtom
+			v.origin = argv.OriginAtom
 		}
 	}
 	v.keyed = old.keyed
@@ -74,7 +75,7 @@ func (s *Shell) forget(name string) {
 	old := s.Vars[name]
 	v := Variable{odd: old.odd, integer: old.integer, keyed: old.keyed}
 	if v.integer && !s.refs {
-		v.origin = OriginAtom
+		v.origin = argv.OriginAtom
 	}
 	s.Vars[name] = v
 	if !old.same(v) {
@@ -88,21 +89,8 @@ func (s *Shell) forgetAll() {
 	s.Wild, s.args = true, nil
 }
 
-// assigned is where the value of a variable comes from that is assigned a word.
-// The number of a process is one only by itself.
-func (f Field) assigned() origin {
-	rest := f.Text
-	for _, d := range f.Dynamic {
-		rest = strings.Replace(rest, d, "", 1)
-	}
-	if f.Origin == OriginOwn && strings.TrimSpace(rest) != "" {
-		return OriginAny
-	}
-	return f.Origin
-}
-
 // assign performs one assignment and returns it as a field "NAME=value".
-func (s *Shell) assign(a *syntax.Assign) Field {
+func (s *Shell) assign(a *syntax.Assign) argv.Field {
 	if a.Name == nil {
 		return s.one(a.Value, quoting{})
 	}
@@ -116,24 +104,24 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 		f := s.plainly(s.one(a.Value, quoting{}))
 		old := s.Vars[name]
 		s.forget(name)
-		if number := f.Known() && f.Text != "" && strings.Trim(f.Text, "0123456789") == ""; old.keyed && !old.Known && old.origin == OriginAtom && !s.refs && !a.Append && (number || f.Origin == OriginAtom && !f.Known()) {
+		if number := f.Known() && f.Text != "" && strings.Trim(f.Text, "0123456789") == ""; old.keyed && !old.Known && old.origin == argv.OriginAtom && !s.refs && !a.Append && (number || f.Origin == argv.OriginAtom && !f.Known()) {
 			v := s.Vars[name]
-			v.origin = OriginAtom
+			v.origin = argv.OriginAtom
 			s.Vars[name] = v
 		}
-		return Field{Text: s.written(a), Dynamic: []string{s.written(a)}}
+		return argv.Field{Text: s.written(a), Dynamic: []string{s.written(a)}}
 	}
 	if a.Array != nil {
 		return s.assignArray(a)
 	}
 	if a.Naked {
-		return Field{Text: name}
+		return argv.Field{Text: name}
 	}
 	f := s.plainly(s.one(a.Value, quoting{}))
 	if a.Append {
 		s.Found.UnlikeDash = true
 		if s.Dash {
-			return Field{Text: name + "+=" + f.Text, Dynamic: f.Dynamic}
+			return argv.Field{Text: name + "+=" + f.Text, Dynamic: f.Dynamic}
 		}
 	}
 	old, had := s.Vars[name]
@@ -142,7 +130,7 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.assigned(), shape: f.shape(), place: s.place(f.Text), within: f.Within, process: f.Process})
+		s.Set(name, Variable{origin: f.Assigned(), shape: f.Shape(), place: s.place(f.Text), within: f.Within, process: f.Process})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -154,7 +142,7 @@ func (s *Shell) assign(a *syntax.Assign) Field {
 	return f
 }
 
-func (s *Shell) assignArray(a *syntax.Assign) Field {
+func (s *Shell) assignArray(a *syntax.Assign) argv.Field {
 	v := Variable{array: true, Known: true}
 	if a.Append {
 		old := s.Vars[a.Name.Value]
@@ -179,7 +167,7 @@ func (s *Shell) assignArray(a *syntax.Assign) Field {
 	}
 	s.Set(a.Name.Value, v.settled())
 	text := s.written(a)
-	return Field{Text: text, array: true}
+	return argv.Field{Text: text, Array: true}
 }
 
 // parameter expands $NAME in all its forms, or says that it can't be known.
@@ -223,7 +211,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	case q.splits && s.zsh:
 		b.whole(values)
 	case q.splits && s.splitsAnywhere():
-		b.dynamic(s.written(p), OriginAny, q)
+		b.dynamic(s.written(p), argv.OriginAny, q)
 	case q.splits:
 		if slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, " \t\n*?[") }) || s.Vars["IFS"].Known {
 			s.differ(b, p, differsInSplits, q)

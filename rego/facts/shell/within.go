@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -41,9 +42,9 @@ func (s *Shell) listsWithin(st *syntax.Stmt) bool {
 
 // picksLines reports whether a filter prints whole lines of what it reads on standard
 // input, and nothing else.
-func picksLines(words []Field) bool {
+func picksLines(words []argv.Field) bool {
 	options, ok := picking[words[0].Text]
-	if !ok || !known(words) {
+	if !ok || !argv.AllKnown(words) {
 		return false
 	}
 	patterns := 0
@@ -71,7 +72,7 @@ var picking = map[string]*regexp.Regexp{
 }
 
 // namesWithin is listsWithin for one command.
-func (s *Shell) namesWithin(words []Field) bool {
+func (s *Shell) namesWithin(words []argv.Field) bool {
 	name, args := words[0].Text, words[1:]
 	switch name {
 	case "echo", "printf": // of what another has listed
@@ -81,9 +82,9 @@ func (s *Shell) namesWithin(words []Field) bool {
 			}
 			args = args[1:]
 		}
-		return len(args) > 0 && !slices.ContainsFunc(args, func(f Field) bool { return !f.Within })
+		return len(args) > 0 && !slices.ContainsFunc(args, func(f argv.Field) bool { return !f.Within })
 	case "find":
-		i := slices.IndexFunc(args, func(f Field) bool { return strings.HasPrefix(f.Text, "-") })
+		i := slices.IndexFunc(args, func(f argv.Field) bool { return strings.HasPrefix(f.Text, "-") })
 		return i > 0 && s.FindsWithin(args[:i], args)
 	case "git":
 		if len(args) == 0 || !wordlist.Has("ls-files grep", args[0].Text) {
@@ -93,14 +94,14 @@ func (s *Shell) namesWithin(words []Field) bool {
 		if args[0].Text == "grep" {
 			valued, flags = "efABCm", "lwiFEGPIvz"
 		}
-		o := ParseOptions(args[1:], valued, "")
+		o := argv.ParseOptions(args[1:], valued, "")
 		files := o.Operands
 		if args[0].Text == "grep" && !o.Has("e", "") && len(files) > 0 {
 			files = files[1:]
 		}
 		lists := args[0].Text == "ls-files" || o.Has("l", "files-with-matches") || o.Has("", "name-only")
-		files = slices.DeleteFunc(slices.Clone(files), func(f Field) bool { return f.Known() && leavesOut.MatchString(f.Text) })
-		if slices.ContainsFunc(files, func(f Field) bool { return strings.ContainsAny(f.Text, `:\`) || !s.below(f) && !plainEnd(f) }) {
+		files = slices.DeleteFunc(slices.Clone(files), func(f argv.Field) bool { return f.Known() && leavesOut.MatchString(f.Text) })
+		if slices.ContainsFunc(files, func(f argv.Field) bool { return strings.ContainsAny(f.Text, `:\`) || !s.below(f) && !plainEnd(f) }) {
 			return false
 		}
 		return lists && flagsOnly(args[1:], flags, valued, "") && !o.Has("", "format") && s.plainRoots(files, true)
@@ -109,7 +110,7 @@ func (s *Shell) namesWithin(words []Field) bool {
 	if !ok || !wordlist.Has("grep egrep fgrep rg ag", name) {
 		return false
 	}
-	o := ParseOptions(args, p.Valued, p.Long)
+	o := argv.ParseOptions(args, p.Valued, p.Long)
 	files := o.Operands
 	if !o.Has("ef", "regexp") && len(files) > 0 {
 		files = files[1:]
@@ -120,11 +121,11 @@ func (s *Shell) namesWithin(words []Field) bool {
 	narrowed := o.Values(p.Globs, "include")
 	skipsHidden := wordlist.Has("rg ag", name)
 	if len(files) == 0 && (skipsHidden || len(narrowed) > 0) {
-		files = []Field{{Text: "."}}
+		files = []argv.Field{{Text: "."}}
 	}
-	ends := slices.DeleteFunc(slices.Clone(narrowed), func(f Field) bool { return strings.HasPrefix(f.Text, "!") })
-	ended := name != "ag" && len(ends) > 0 && !slices.ContainsFunc(ends, func(f Field) bool { return !plainEnd(f) })
-	if !ended && slices.ContainsFunc(files, func(f Field) bool { return !s.below(f) && !plainEnd(f) }) {
+	ends := slices.DeleteFunc(slices.Clone(narrowed), func(f argv.Field) bool { return strings.HasPrefix(f.Text, "!") })
+	ended := name != "ag" && len(ends) > 0 && !slices.ContainsFunc(ends, func(f argv.Field) bool { return !plainEnd(f) })
+	if !ended && slices.ContainsFunc(files, func(f argv.Field) bool { return !s.below(f) && !plainEnd(f) }) {
 		return false
 	}
 	return s.plainRoots(files, skipsHidden || s.plainRoots(narrowed, true))
@@ -132,7 +133,7 @@ func (s *Shell) namesWithin(words []Field) bool {
 
 // FindsWithin reports whether all that find meets are such files: below the
 // roots, by a name that the words demand.
-func (s *Shell) FindsWithin(roots, words []Field) bool {
+func (s *Shell) FindsWithin(roots, words []argv.Field) bool {
 	named, ended := false, false
 	for i, w := range words {
 		switch {
@@ -146,7 +147,7 @@ func (s *Shell) FindsWithin(roots, words []Field) bool {
 			named, ended = true, ended || plainEnd(pattern)
 		}
 	}
-	return named && s.plainRoots(roots, true) && (ended || !slices.ContainsFunc(roots, func(f Field) bool { return !s.below(f) }))
+	return named && s.plainRoots(roots, true) && (ended || !slices.ContainsFunc(roots, func(f argv.Field) bool { return !s.below(f) }))
 }
 
 // ends are those of names that files have which run by themselves, or tell an agent what
@@ -156,7 +157,7 @@ const ends = "yml yaml json jsonc json5 toml sh bash zsh fish ksh md mdc cfg con
 var lastEnd = regexp.MustCompile(`[^/]\.([A-Za-z0-9_]+)$`)
 
 // plainEnd reports whether a pattern of names demands an end that none of them has.
-func plainEnd(f Field) bool {
+func plainEnd(f argv.Field) bool {
 	m := lastEnd.FindStringSubmatch(f.Text)
 	return m != nil && f.Known() && !wordlist.Has(ends, strings.ToLower(m[1]))
 }
@@ -166,7 +167,7 @@ var leavesOut = regexp.MustCompile(`^:[!^][^:(]+$`)
 
 // flagsOnly reports whether options are flags of these letters, or such as take a value
 // and are known to: the value of another would be taken for a file.
-func flagsOnly(words []Field, flags, valued, long string) bool {
+func flagsOnly(words []argv.Field, flags, valued, long string) bool {
 	for _, w := range words {
 		switch t := w.Text; {
 		case t == "--":
@@ -193,7 +194,7 @@ const longFlags = "recursive files-with-matches name-only ignore-case word-regex
 
 // below reports whether a word names files below a folder of the session's folder, and
 // not all that lies in it.
-func (s *Shell) below(f Field) bool {
+func (s *Shell) below(f argv.Field) bool {
 	f = s.Here(f)
 	text, known := s.Found.ExpandTilde(f.Text, s.Remote)
 	if i := strings.IndexAny(text, "*?[{"); i >= 0 {
@@ -209,7 +210,7 @@ func (s *Shell) below(f Field) bool {
 // plainRoots reports whether words name files or folders inside of the
 // session's folder, above nothing that has a class. The folder itself is one
 // only where hidden files are left out.
-func (s *Shell) plainRoots(roots []Field, whole bool) bool {
+func (s *Shell) plainRoots(roots []argv.Field, whole bool) bool {
 	for _, r := range roots {
 		text := strings.TrimSuffix(r.Text, "/")
 		if !s.Stays(r) || strings.HasPrefix(text, "-") || collect.Classify(text, collect.AccessWrite) != "" || collect.AbovePersistence(text) ||

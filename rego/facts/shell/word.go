@@ -8,34 +8,14 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
 )
 
-// A Field is one word of a command, after expansion and quote removal.
-type Field struct {
-	Text    string
-	Dynamic []string // its parts that are known at run time only, as written
-	Assumed []string // its parts that the environment may change: defaults, as in ${PORT:-8080}
-	Origin  origin   // where these come from: the weakest
-	Bare    bool     // one of them stands unquoted, so that the shell splits it
-	Runs    bool     // the shell may run commands that stand in a value of one of them
-	array   bool     // an assignment of several values, as written
-	Glob    bool     // an unquoted *, ? or [ stands in it
-	Stdin   bool     // stands for words that come from standard input, of the origin
-	Process bool     // it is the number that a file holds of a process which the agent has started
-	Within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
-}
-
-// Known reports whether the text is all that the word holds.
-func (f Field) Known() bool { return len(f.Dynamic) == 0 && !f.Stdin }
-
-// Sure reports whether it is that in every environment.
-func (f Field) Sure() bool { return f.Known() && len(f.Assumed) == 0 }
-
 // fields expands words as the shell does: braces, parameters, splitting.
-func (s *Shell) fields(words []*syntax.Word) []Field {
-	var out []Field
+func (s *Shell) fields(words []*syntax.Word) []argv.Field {
+	var out []argv.Field
 	for _, w := range words {
 		s.Found.Tick()
 		// Function bodies and loops are walked again, so the tree stays as it is.
@@ -48,7 +28,7 @@ func (s *Shell) fields(words []*syntax.Word) []Field {
 			if braceCount(split.Parts) > grammar.MaxBraces {
 				f := s.unexpanded(w)
 				if numbers(split) {
-					f.Origin = OriginAtom
+					f.Origin = argv.OriginAtom
 				}
 				out = append(out, f)
 				continue
@@ -68,10 +48,10 @@ func (s *Shell) fields(words []*syntax.Word) []Field {
 }
 
 // unexpanded is a word that is too costly to expand: it stays as written.
-func (s *Shell) unexpanded(w *syntax.Word) Field {
+func (s *Shell) unexpanded(w *syntax.Word) argv.Field {
 	s.nested(w)
 	text := s.written(w)
-	return Field{Text: text, Dynamic: []string{text}}
+	return argv.Field{Text: text, Dynamic: []string{text}}
 }
 
 // numbers reports whether a word is a sequence of numbers, as {1..1000} is.
@@ -143,9 +123,9 @@ func (s *Shell) written(n syntax.Node) string {
 // A wordBuilder puts fields together out of a word's parts.
 type wordBuilder struct {
 	x       *collect.Findings
-	out     []Field
+	out     []argv.Field
 	text    strings.Builder // of cur
-	cur     Field
+	cur     argv.Field
 	started bool // cur holds something, if only an empty pair of quotes
 }
 
@@ -155,7 +135,7 @@ func (b *wordBuilder) add(text string) {
 	b.started = true
 }
 
-func (b *wordBuilder) dynamic(text string, o origin, q quoting) {
+func (b *wordBuilder) dynamic(text string, o argv.Origin, q quoting) {
 	b.add(text)
 	if len(b.cur.Dynamic) == 0 || o < b.cur.Origin {
 		b.cur.Origin = o
@@ -168,26 +148,16 @@ func (b *wordBuilder) end() {
 	b.x.Tick()
 	if b.started {
 		b.cur.Text = b.text.String()
-		b.cur.Within = b.cur.Within && b.cur.endsName()
+		b.cur.Within = b.cur.Within && b.cur.EndsName()
 		b.cur.Process = b.cur.Process && len(b.cur.Dynamic) == 1 && b.cur.Text == b.cur.Dynamic[0]
 		b.out = append(b.out, b.cur)
 	}
 	b.text.Reset()
-	b.cur, b.started = Field{}, false
-}
-
-// endsName reports whether a word that begins with the name of a file is that name,
-// or the name with another end.
-func (f Field) endsName() bool {
-	if len(f.Dynamic) != 1 {
-		return false
-	}
-	end := strings.TrimPrefix(f.Text, f.Dynamic[0])
-	return end == "" || end[0] == '.' && strings.Trim(strings.ToLower(end), ".abcdefghijklmnopqrstuvwxyz0123456789") == "" && !strings.Contains(end, "..")
+	b.cur, b.started = argv.Field{}, false
 }
 
 // split expands one word into fields, split where unquoted expansions say so.
-func (s *Shell) split(w *syntax.Word) []Field {
+func (s *Shell) split(w *syntax.Word) []argv.Field {
 	b := &wordBuilder{x: s.Found}
 	s.parts(b, w.Parts, quoting{splits: true})
 	b.end()
@@ -196,15 +166,15 @@ func (s *Shell) split(w *syntax.Word) []Field {
 
 // one expands a word into one field, as assignments, redirections and
 // here-documents do.
-func (s *Shell) one(w *syntax.Word, q quoting) Field {
+func (s *Shell) one(w *syntax.Word, q quoting) argv.Field {
 	if w == nil {
-		return Field{}
+		return argv.Field{}
 	}
 	b := &wordBuilder{x: s.Found}
 	s.parts(b, w.Parts, q)
 	b.end()
 	if len(b.out) == 0 {
-		return Field{}
+		return argv.Field{}
 	}
 	return b.out[0]
 }
@@ -241,11 +211,11 @@ func (s *Shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 	case *syntax.ArithmExp:
 		runs := !s.Quiet && s.evaluates(p)
 		s.nested(p)
-		b.dynamic(s.written(p), OriginAtom, q)
+		b.dynamic(s.written(p), argv.OriginAtom, q)
 		b.cur.Runs = b.cur.Runs || runs
 	default: // substitutions of processes: what they run is listed
 		s.nested(p)
-		b.dynamic(s.written(p), OriginNames, q)
+		b.dynamic(s.written(p), argv.OriginNames, q)
 	}
 }
 
@@ -272,7 +242,7 @@ func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	case q.splits && !s.zsh:
 		s.splitValues(b, []string{text})
 	case q.splits: // zsh splits what a command prints, at blanks
-		b.whole(BlankFields(text))
+		b.whole(argv.BlankFields(text))
 	default:
 		b.add(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -118,8 +119,8 @@ func (s *Shell) unwrap(w Wrapper, name string, in Invocation) bool {
 	}
 	if name == "env" {
 		if split := opts.Values("S", "split-string"); len(split) > 0 {
-			text := Join(split, " ") + " " + quoteAll(in.Words[i:])
-			s.CodeText(Field{Text: text, Dynamic: split[0].Dynamic}, in.Under(name))
+			text := argv.Join(split, " ") + " " + argv.QuoteAll(in.Words[i:])
+			s.CodeText(argv.Field{Text: text, Dynamic: split[0].Dynamic}, in.Under(name))
 			return true
 		}
 	}
@@ -142,12 +143,12 @@ func (s *Shell) unwrap(w Wrapper, name string, in Invocation) bool {
 	next := in.Under(name)
 	next.Words, next.Plain = in.Words[i:], in.Plain || w.plain || name != "exec" && name != "time"
 	if w.joined && !opts.Has("x", "exec") {
-		sub.CodeText(Field{Text: Join(next.Words, " "), Dynamic: Dynamics(next.Words)}, next)
+		sub.CodeText(argv.Field{Text: argv.Join(next.Words, " "), Dynamic: argv.Dynamics(next.Words)}, next)
 		return true
 	}
-	for w.assigns && len(next.Words) > 0 && IsAssignment(next.Words[0]) {
-		if f := next.Words[0]; f.Bare && f.Origin < OriginAtom && slices.ContainsFunc(f.Dynamic, func(d string) bool { return !wordlist.Has(oneWord, strings.Trim(d, "${}")) }) { // it may be several words, and one of them what runs
-			sub.Emit(Invocation{Words: []Field{{Text: f.Text, Dynamic: f.Dynamic}}, Via: next.Via})
+	for w.assigns && len(next.Words) > 0 && argv.IsAssignment(next.Words[0]) {
+		if f := next.Words[0]; f.Bare && f.Origin < argv.OriginAtom && slices.ContainsFunc(f.Dynamic, func(d string) bool { return !wordlist.Has(oneWord, strings.Trim(d, "${}")) }) { // it may be several words, and one of them what runs
+			sub.Emit(Invocation{Words: []argv.Field{{Text: f.Text, Dynamic: f.Dynamic}}, Via: next.Via})
 		}
 		next.Assigns = append(next.Assigns, next.Words[0])
 		next.Words = next.Words[1:]
@@ -160,7 +161,7 @@ func (s *Shell) unwrap(w Wrapper, name string, in Invocation) bool {
 }
 
 // wrapperOptions notes what a wrapper itself does besides.
-func (s *Shell) wrapperOptions(name string, o Options) {
+func (s *Shell) wrapperOptions(name string, o argv.Options) {
 	switch name {
 	case "ssh", "mosh":
 		if len(o.Operands) > 0 {
@@ -171,7 +172,7 @@ func (s *Shell) wrapperOptions(name string, o Options) {
 		s.Found.Path(collect.Ref{Text: "/run/systemd/transient/", Access: collect.AccessWrite})
 	case "direnv": // what is in the folder's file goes into the command's environment
 		if len(o.Operands) > 1 {
-			s.Touch(Field{Text: path.Join(o.Operands[1].Text, ".envrc"), Dynamic: o.Operands[1].Dynamic}, collect.AccessRead)
+			s.Touch(argv.Field{Text: path.Join(o.Operands[1].Text, ".envrc"), Dynamic: o.Operands[1].Dynamic}, collect.AccessRead)
 		}
 	case "script":
 		for _, f := range o.Operands[:min(1, len(o.Operands))] {
@@ -191,7 +192,7 @@ func (s *Shell) wrapperOptions(name string, o Options) {
 }
 
 // sshOptions follows the commands that ssh would run here.
-func (s *Shell) sshOptions(o Options) {
+func (s *Shell) sshOptions(o argv.Options) {
 	for _, f := range o.Values("o", "") {
 		i := strings.IndexAny(f.Text, "= ")
 		if i < 0 {
@@ -199,7 +200,7 @@ func (s *Shell) sshOptions(o Options) {
 		}
 		switch key := f.Text[:i]; strings.ToLower(key) {
 		case "proxycommand", "localcommand", "knownhostscommand":
-			s.CodeText(Field{Text: strings.Trim(f.Text[i:], "= "), Dynamic: f.Dynamic}, Invocation{Via: []string{"ssh -o " + key}})
+			s.CodeText(argv.Field{Text: strings.Trim(f.Text[i:], "= "), Dynamic: f.Dynamic}, Invocation{Via: []string{"ssh -o " + key}})
 		}
 	}
 	for _, f := range o.Values("iFE", "") {
@@ -222,7 +223,7 @@ func (s *Shell) remoteInput(name string, in Invocation) bool {
 
 // user is the one as whom a wrapper runs its command, where it is one that
 // changes that.
-func user(name string, o Options) string {
+func user(name string, o argv.Options) string {
 	switch name {
 	case "sudo", "doas", "pkexec", "runuser", "su":
 	default:
@@ -241,7 +242,7 @@ func user(name string, o Options) string {
 
 // elsewhere notes the machine that a wrapper leads to, and returns the user there
 // where it names one.
-func (s *Shell) elsewhere(name string, o Options) (as string) {
+func (s *Shell) elsewhere(name string, o argv.Options) (as string) {
 	s.as, s.on = "", ""
 	if name != "ssh" && name != "mosh" || len(o.Operands) == 0 {
 		return ""
@@ -257,9 +258,9 @@ func (s *Shell) elsewhere(name string, o Options) (as string) {
 
 // CommandAt finds the word at which the wrapped command begins, and the
 // options before it.
-func (s *Shell) CommandAt(w Wrapper, words []Field) (int, Options) {
+func (s *Shell) CommandAt(w Wrapper, words []argv.Field) (int, argv.Options) {
 	i, left := 1, w.Skip
-	var before []Field
+	var before []argv.Field
 	for i < len(words) {
 		t := words[i].Text
 		if t == "--" {
@@ -286,7 +287,7 @@ func (s *Shell) CommandAt(w Wrapper, words []Field) (int, Options) {
 				n = 2
 			}
 		default:
-			n = 1 + ClusterWords(t, valuedOf(w))
+			n = 1 + argv.ClusterWords(t, valuedOf(w))
 		}
 		n = min(n, len(words)-i)
 		before = append(before, words[i:i+n]...)
@@ -296,7 +297,7 @@ func (s *Shell) CommandAt(w Wrapper, words []Field) (int, Options) {
 		before = append(before, words[i])
 		i++
 	}
-	return i, ParseOptions(before, valuedOf(w), w.Long+" command session-command")
+	return i, argv.ParseOptions(before, valuedOf(w), w.Long+" command session-command")
 }
 
 func valuedOf(w Wrapper) string {
@@ -307,7 +308,7 @@ func valuedOf(w Wrapper) string {
 }
 
 // hasCode reports whether a -c stands further on, as in "su user -c CODE".
-func hasCode(words []Field) bool {
+func hasCode(words []argv.Field) bool {
 	for _, w := range words {
 		if w.Text == "-c" || strings.HasPrefix(w.Text, "--command") {
 			return true
@@ -316,50 +317,19 @@ func hasCode(words []Field) bool {
 	return false
 }
 
-// ClusterWords is how many further words a cluster of short options takes.
-func ClusterWords(t, valued string) int {
-	for j := 1; j < len(t); j++ {
-		if strings.IndexByte(valued, t[j]) >= 0 {
-			if j == len(t)-1 {
-				return 1
-			}
-			return 0
-		}
-	}
-	return 0
-}
-
-// IsAssignment reports whether a word is NAME=value.
-func IsAssignment(f Field) bool {
-	name, _, ok := strings.Cut(f.Text, "=")
-	return ok && name != "" && !strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/ ")
-}
-
-// Dynamics are the parts of words that are known at run time only.
-func Dynamics(fs []Field) []string {
-	var out []string
-	for _, f := range fs {
-		out = append(append(out, f.Dynamic...), f.Assumed...)
-		if f.Stdin {
-			out = append(out, "stdin")
-		}
-	}
-	return out
-}
-
 // CodeText walks shell text that a command hands to a shell of its own.
-func (s *Shell) CodeText(code Field, in Invocation) {
+func (s *Shell) CodeText(code argv.Field, in Invocation) {
 	sub := s.Sub(in.Via...)
 	sub.as = cmp.Or(in.as, s.as)
 	sub.inherit(in.Assigns)
-	sub.made(code.Text, Dynamics([]Field{code}))
+	sub.made(code.Text, argv.Dynamics([]argv.Field{code}))
 }
 
 // made walks text that was put together at run time out of the given parts,
 // and of what is known.
 func (s *Shell) made(text string, parts []string) {
 	if trimmed := strings.TrimSpace(text); len(parts) > 0 && (trimmed == parts[0] || trimmed == "") {
-		s.Emit(Invocation{Words: []Field{{Text: text, Dynamic: parts}}})
+		s.Emit(Invocation{Words: []argv.Field{{Text: text, Dynamic: parts}}})
 		s.forgetAll()
 		return
 	}
@@ -377,7 +347,7 @@ func (s *Shell) Script(text string) {
 // inherit turns a copy of a shell into one that was started as a process: of
 // variables it has what was exported. Which were is not kept, so all that the
 // text set are unknown, but for those set for the command itself.
-func (s *Shell) inherit(assigns []Field) {
+func (s *Shell) inherit(assigns []argv.Field) {
 	for k := range s.Vars {
 		s.Vars[k] = Variable{}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/holdgate/holdgate/rego/facts/argv"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -28,7 +29,7 @@ const (
 // readings are the fields of a command's words, and those that zsh makes of
 // them: nil where nothing hangs on the difference. Words that were not split
 // make no other file or option: they matter to what reads them as code.
-func (s *Shell) readings(words []*syntax.Word) (fields, zsh []Field) {
+func (s *Shell) readings(words []*syntax.Word) (fields, zsh []argv.Field) {
 	defer func(d *difference) { s.differs = d }(s.differs)
 	var found difference
 	s.differs = &found
@@ -54,7 +55,7 @@ func (s *Shell) readings(words []*syntax.Word) (fields, zsh []Field) {
 
 // decidedByElements reports whether elements that may not be there name the program, or
 // become the parameters of the shell.
-func (s *Shell) decidedByElements(words []*syntax.Word, fields []Field) bool {
+func (s *Shell) decidedByElements(words []*syntax.Word, fields []argv.Field) bool {
 	var first difference
 	probe := s.quietly()
 	probe.differs = &first
@@ -75,7 +76,7 @@ func (s *Shell) differ(b *wordBuilder, p *syntax.ParamExp, d difference, q quoti
 	case s.differs != nil:
 		*s.differs |= d
 	case d == differs:
-		b.dynamic("", OriginAny, q)
+		b.dynamic("", argv.OriginAny, q)
 		b.cur.Dynamic[len(b.cur.Dynamic)-1] = s.written(p)
 	}
 }
@@ -89,7 +90,7 @@ func (s *Shell) parts(b *wordBuilder, parts []syntax.WordPart, q quoting) {
 		}
 		s.part(b, parts[i], q)
 		if ps, ok := parts[i].(*syntax.ProcSubst); ok && (len(parts) > 1 || len(ps.Stmts) == 0) {
-			b.cur.Origin = OriginAny // any path, and nothing where bash runs an empty one
+			b.cur.Origin = argv.OriginAny // any path, and nothing where bash runs an empty one
 		}
 		if !isParam || !p.Short || i+1 == len(parts) {
 			continue
@@ -108,7 +109,7 @@ func (s *Shell) parts(b *wordBuilder, parts []syntax.WordPart, q quoting) {
 			i++
 			continue
 		}
-		b.dynamic("", OriginAny, q)
+		b.dynamic("", argv.OriginAny, q)
 		b.cur.Dynamic[len(b.cur.Dynamic)-1] = s.written(p)
 	}
 }

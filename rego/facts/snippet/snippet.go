@@ -87,3 +87,7 @@ func ReadPerl(code string, modules []string, loops bool) (outcome.Effects, error
 func Known(language string) bool {
 	return slices.Contains([]string{"python", "node", "bun", "deno", "tsx", "ts-node", "awk", "sed", "go", "perl", "ruby", "php", "lua", "java", "rust", "zig", "r"}, language)
 }
+
+// PythonModule reports whether a module is one that is known of Python: its own, or of a
+// library that computes.
+func PythonModule(name string) bool { return flow.PythonModule(name) }

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -107,8 +108,14 @@ func (r *reader) selecting(i int) bool {
 }
 
 func (r *reader) touches(t token, access string) {
+	if address.MatchString(t.text) {
+		r.x.fail("%s is an address", t.text) // what is asked for there may carry data away
+	}
 	r.x.found.Files = append(r.x.found.Files, File{t.text, access})
 }
+
+// address is what a table is read from or written to that lies on another machine.
+var address = regexp.MustCompile(`(?i)^\s*(https?|ftp|s3[an]?|gs|gcs|r2|hf|azure|az|abfss?|hdfs|wss?|postgres(ql)?|mysql|md):`)
 
 // rows is how many rows the statement changes at most, where it says so
 // itself: by LIMIT, by TOP, or by the rows that it lists.

@@ -51,8 +51,8 @@ func printMembers(w io.Writer, list []api.Member, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "MEMBER\tSTATE\tVERSION\tPOLICY\tPENDING\tSTARTED\tSEEN")
 	for _, m := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s ago\t%s ago\n", holdgate.Visible(m.Name), holdgate.Visible(m.State), holdgate.Visible(cmp.Or(m.Version, "-")),
-			holdgate.Visible(cmp.Or(m.Policy, "-")), m.Held, command.Short(now.Sub(m.Started)), command.Short(now.Sub(m.Seen)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", holdgate.Visible(m.Name), holdgate.Visible(m.State), holdgate.Visible(cmp.Or(m.Version, "-")),
+			holdgate.Visible(cmp.Or(m.Policy, "-")), m.Held, command.Ago(now, m.Started), command.Ago(now, m.Seen))
 	}
 	return t.Flush()
 }

@@ -96,7 +96,7 @@ func (e *env) printMessages(list []sessions.Message, now time.Time) error {
 		if m.Waits() {
 			state = ", waits"
 		}
-		if _, err := fmt.Fprintf(e.Stdout, "%d  %s ago%s  %s\n", m.Seq, command.Short(now.Sub(m.At)), state, m.Line()); err != nil {
+		if _, err := fmt.Fprintf(e.Stdout, "%d  %s%s  %s\n", m.Seq, command.Ago(now, m.At), state, m.Line()); err != nil {
 			return err
 		}
 	}

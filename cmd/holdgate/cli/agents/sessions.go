@@ -88,7 +88,7 @@ func printSessions(w io.Writer, list []approvals.Session, now time.Time) error {
 		if s.Confidence != nil {
 			sure = fmt.Sprintf("%.2f", s.Confidence.Score)
 		}
-		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s ago", s.ID, s.Agent, s.State, modeText(s), sure, s.Pending, orDash(strings.Join(passed, ", ")), orDash(strings.Join(s.Taint, ", ")), command.Short(now.Sub(s.LastSeen)))
+		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", s.ID, s.Agent, s.State, modeText(s), sure, s.Pending, orDash(strings.Join(passed, ", ")), orDash(strings.Join(s.Taint, ", ")), command.Ago(now, s.LastSeen))
 		fmt.Fprintln(t, visibleCells(line))
 	}
 	if err := t.Flush(); err != nil {

@@ -20,7 +20,8 @@ func selecting() []cli.Flag {
 		&cli.StringFlag{Name: "session", Usage: "only those of this session"},
 		&cli.StringFlag{Name: "tool", Usage: "only those of calls of this tool, or of this MCP \"server method\""},
 		&cli.StringFlag{Name: "rule", Usage: "only what this rule decided"},
-		&cli.StringFlag{Name: "action", Usage: "only these decisions: `allow, hold or deny`"},
+		&cli.StringFlag{Name: "member", Usage: "only those that this member wrote, where several sidecars share a store"},
+		&cli.StringFlag{Name: "action", Usage: "only these decisions, also those that would have been taken in enforce mode: `allow, hold or deny`"},
 		&cli.StringFlag{Name: "since", Usage: "only those since this `TIME`: 2h, or 2026-11-22T05:00:00Z"},
 		&cli.StringFlag{Name: "until", Usage: "only those before this `TIME`"},
 		&cli.StringFlag{Name: "text", Usage: "only those that have this text somewhere, in any case"},
@@ -31,7 +32,7 @@ func selecting() []cli.Flag {
 func selected(c *cli.Context) (q audit.Query, err error) {
 	q = audit.Query{
 		RequestID: c.String("request"), Type: audit.Type(c.String("type")), Agent: c.String("agent"), Session: c.String("session"),
-		Tool: c.String("tool"), Rule: c.String("rule"), Action: c.String("action"), Text: c.String("text"),
+		Tool: c.String("tool"), Rule: c.String("rule"), Member: c.String("member"), Action: c.String("action"), Text: c.String("text"),
 	}
 	if err := checkType(q.Type); err != nil {
 		return q, err

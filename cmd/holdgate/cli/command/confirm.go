@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -40,10 +41,10 @@ func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 	return err
 }
 
-// ConfirmWord asks a question on the terminal, and reports whether the word was typed.
-// What was typed before the question was shown is thrown away. Without a
+// ConfirmWord asks a question on the terminal, and reports whether one of the words was
+// typed. What was typed before the question was shown is thrown away. Without a
 // terminal it returns ErrNoTerminal.
-func (e *Env) ConfirmWord(ctx context.Context, w io.Writer, question, word string) (bool, error) {
+func (e *Env) ConfirmWord(ctx context.Context, w io.Writer, question string, words ...string) (bool, error) {
 	tty, ok := e.Terminal()
 	if !ok {
 		return false, ErrNoTerminal
@@ -56,7 +57,7 @@ func (e *Env) ConfirmWord(ctx context.Context, w io.Writer, question, word strin
 	if err != nil {
 		return false, err
 	}
-	return strings.TrimSpace(line) == word, nil
+	return slices.Contains(words, strings.TrimSpace(line)), nil
 }
 
 // ReadLine reads a line. A terminal cannot be read with a deadline, so the

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -87,6 +88,10 @@ func Explain(err error) *Exit {
 		x.Code, x.Hint = ExitUsage, e.Hint
 		return x
 	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		x.Hint = "nothing was sent to it; where it signs for itself (own_ca), copy page-ca.pem of its state folder into yours, or name it: SSL_CERT_FILE=page-ca.pem"
+		return x
+	}
 	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
 		x.Text = "your token is not known: " + x.Text
 		x.Hint = "nothing secret was sent to it; either it does not know your token (holdgate config says whether the file that names you waits to be accepted), or see which program listens there"
@@ -150,6 +155,10 @@ func ExplainProblem(p *api.Problem) *Exit {
 		x.Hint = "holdgate sessions list lists those that are known"
 	case api.ProblemConfig:
 		x.Hint = "nothing was changed; holdgate config says whether a file waits, and its digest"
+	case api.ProblemUnknown:
+		x.Hint = "once the sidecar works again, holdgate pending and holdgate audit query say what counts"
+	case api.ProblemStore:
+		x.Hint = "nothing was changed; holdgate status says more"
 	case api.ProblemStandby:
 		x.Hint = "ask the one that works: run the command there, or set HOLDGATE_URL to its approvers' port"
 	case api.ProblemStopped:

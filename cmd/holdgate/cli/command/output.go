@@ -61,6 +61,14 @@ func Short(d time.Duration) string {
 	}
 }
 
+// Ago is how long ago t was, or a dash where nobody wrote it down.
+func Ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return Short(now.Sub(t)) + " ago"
+}
+
 // Known is s, or a word for what is not known.
 func Known(s string) string {
 	if s == "" {

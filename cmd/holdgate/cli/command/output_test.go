@@ -43,3 +43,12 @@ func TestDurationsAreShownInTwoUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestATimeThatNobodyWroteDownIsNone(t *testing.T) {
+	now := time.Now()
+	for at, want := range map[time.Time]string{{}: "-", now.Add(-time.Minute): "1m00s ago"} {
+		if got := Ago(now, at); got != want {
+			t.Errorf("%v is shown as %s, want %s", at, got, want)
+		}
+	}
+}

@@ -38,7 +38,8 @@ func pendingCommand(e *env) *cli.Command {
 				return err
 			}
 			defer sc.Close()
-			list, err := Pending(c.Context, sc, approvals.Filter{Agent: c.String("agent"), Session: c.String("session")})
+			of := approvals.Filter{Agent: c.String("agent"), Session: c.String("session")}
+			list, err := Pending(c.Context, sc, of)
 			if err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ func pendingCommand(e *env) *cli.Command {
 			case c.Bool("json"):
 				err = command.PrintJSON(e.Stdout, list)
 			case len(list) > 0:
-				err = e.printTable(list, time.Now())
+				err = e.printPending(list, time.Now())
 			}
 			if err == nil && len(off) > 0 && !c.Bool("json") {
 				_, err = fmt.Fprintf(e.Stdout, "%d more put off by you: holdgate pending --all\n", len(off))
@@ -73,7 +74,7 @@ func pendingCommand(e *env) *cli.Command {
 			if err != nil || len(list) > 0 || (config != nil || len(off) > 0) && !c.Bool("json") {
 				return err
 			}
-			return nothingPending()
+			return nothingPending(of)
 		},
 	}
 }
@@ -109,9 +110,36 @@ func Pending(ctx context.Context, sc *client.Client, f approvals.Filter) ([]appr
 	return list, nil
 }
 
-// nothingPending is the answer where nothing waits.
-func nothingPending() error {
-	return &command.Exit{Code: command.ExitNothing, Text: "nothing is pending", Hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
+// nothingPending is the answer where nothing waits that f selects.
+func nothingPending(f approvals.Filter) error {
+	text := "nothing is pending"
+	if f.Agent != "" {
+		text += " of agent " + holdgate.Visible(f.Agent)
+	}
+	if f.Session != "" {
+		text += " in session " + holdgate.Visible(f.Session)
+	}
+	return &command.Exit{Code: command.ExitNothing, Text: text, Hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
+}
+
+// printPending prints what agents wait for, and apart from it what nobody waits for.
+func (e *env) printPending(list []approvals.Request, now time.Time) error {
+	var waiting, left []approvals.Request
+	for _, r := range list {
+		if r.RunEnded != nil {
+			left = append(left, r)
+		} else {
+			waiting = append(waiting, r)
+		}
+	}
+	if len(waiting) > 0 {
+		if err := e.printTable(waiting, now); err != nil || len(left) == 0 {
+			return err
+		}
+		fmt.Fprintln(e.Stdout)
+	}
+	fmt.Fprintln(e.Stdout, "Nobody waits for these any more, for the runs that asked have ended. An approval still counts if the agent asks again:")
+	return e.printTable(left, now)
 }
 
 // printTable prints one row a line: see [approvals.Request.Row].

@@ -71,7 +71,7 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 	case err != nil:
 		return approvals.Request{}, err
 	case len(list) == 0:
-		return approvals.Request{}, nothingPending()
+		return approvals.Request{}, nothingPending(approvals.Filter{})
 	case len(list) > 1:
 		ids := make([]string, len(list))
 		for i, r := range list {

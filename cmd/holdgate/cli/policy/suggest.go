@@ -54,8 +54,9 @@ func (e *env) policySuggest(c *cli.Context) error {
 	case c.Bool("json"):
 		return command.PrintJSON(e.Stdout, s)
 	case len(s.List) == 0:
-		return &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("of %d questions, none could have been spared", s.Questions),
-			Hint: "--since and --at-least look further; what was denied once, and what people must see, is never suggested"}
+		_, err := fmt.Fprintf(e.Stdout, "# Nothing to suggest: of %d questions, none could have been spared.\n"+
+			"# --since and --at-least look further. What was denied once, and what people must see, is never suggested.\n", s.Questions)
+		return err
 	case c.Bool("tests"):
 		tests, err := s.Tests()
 		if err == nil {

@@ -13,7 +13,7 @@ type env struct{ *command.Env }
 // Commands are the commands that set a sidecar up, in the order of the help.
 func Commands(shared *command.Env) []*cli.Command {
 	e := &env{shared}
-	return []*cli.Command{initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e), injectCommand(e), storeCommand(e)}
+	return []*cli.Command{initCommand(e), configCommand(e), peopleCommand(e), pluginCommand(e), netfilterCommand(e), hookCommand(e), injectCommand(e), storeCommand(e)}
 }
 
 // Status says how a sidecar is.

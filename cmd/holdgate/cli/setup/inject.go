@@ -50,7 +50,7 @@ func (e *env) inject(c *cli.Context) error {
 	if c.Args().Present() {
 		return command.Usage("inject reads standard input and takes no arguments, got %q", c.Args().First())
 	}
-	if len(c.StringSlice("dns")) == 0 {
+	if len(c.StringSlice("dns")) == 0 && c.String("config-map") == "" { // which has rules of its own
 		return command.Usage("--dns must name the cluster's DNS server: `kubectl -n kube-system get service` shows it as kube-dns")
 	}
 	dns, err := nameServers(c.StringSlice("dns"))
@@ -86,6 +86,7 @@ func (e *env) inject(c *cli.Context) error {
 // that there is one description of such a pod.
 type injection struct {
 	configMap, pod *yaml.Node
+	claim          string   // of the state; empty: it goes with the pod
 	ownMap         bool     // the ConfigMap is printed too
 	pods           int      // that were found
 	spaces         []string // namespaces of pods; "" where a manifest names none
@@ -98,7 +99,7 @@ func newInjection(dns []netip.Addr, configMap, claim, image, netfilter string) (
 	if err := errors.Join(docs.Decode(&m), docs.Decode(&p)); err != nil {
 		return nil, fmt.Errorf("reading the pod's manifest: %w", err)
 	}
-	in := &injection{configMap: m.Content[0], pod: p.Content[0], ownMap: configMap == ""}
+	in := &injection{configMap: m.Content[0], pod: p.Content[0], ownMap: configMap == "", claim: claim}
 	for _, n := range []*yaml.Node{in.configMap, in.pod} {
 		plain(n)
 		uncommented(n)
@@ -225,12 +226,41 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 	if err := escapes(spec); err != nil {
 		return false, fmt.Errorf("%s %w", holdgate.Visible(name), err)
 	}
+	if err := in.shared(name, n); err != nil {
+		return false, err
+	}
 	in.put(name, spec)
 	in.pods++
 	if space := value(child(n, "metadata"), "namespace"); !slices.Contains(in.spaces, space) {
 		in.spaces = append(in.spaces, space)
 	}
 	return true, nil
+}
+
+// shared refuses a claim that several pods would write to: one Holdgate alone may.
+func (in *injection) shared(name string, n *yaml.Node) error {
+	if in.claim == "" {
+		return nil
+	}
+	name, instead := holdgate.Visible(name), "one claim is for one pod: leave --claim out, so that each keeps its own state"
+	if in.pods > 0 {
+		return fmt.Errorf("%s is not the first with pods: %s, or inject them one by one", name, instead)
+	}
+	if value(n, "kind") == "DaemonSet" {
+		return fmt.Errorf("%s has a pod on each node: %s", name, instead)
+	}
+	for _, at := range [][]string{{"spec", "replicas"}, {"spec", "parallelism"}, {"spec", "jobTemplate", "spec", "parallelism"}} {
+		if many := child(n, at...); many != nil && many.Value != "0" && many.Value != "1" {
+			return fmt.Errorf("%s has %s: %s: %s", name, at[len(at)-1], holdgate.Visible(many.Value), instead)
+		}
+	}
+	if value(n, "kind") == "Deployment" && value(child(n, "spec", "strategy"), "type") != "Recreate" {
+		in.said = append(in.said, name+": set strategy: {type: Recreate}: else a new pod waits for the state that the old one has")
+	}
+	if value(n, "kind") == "CronJob" && value(child(n, "spec"), "concurrencyPolicy") != "Forbid" {
+		in.said = append(in.said, name+": set concurrencyPolicy: Forbid: else two jobs want the same state")
+	}
+	return nil
 }
 
 // remove takes out what an earlier injection put in, so that flags of today count.

@@ -14,8 +14,10 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 )
 
-// promptFor is how long a shell's prompt waits for the sidecar.
-const promptFor = 500 * time.Millisecond
+const (
+	promptFor = 500 * time.Millisecond // that a shell's prompt waits for the sidecar
+	probeFor  = 5 * time.Second        // that a probe does
+)
 
 // statusCommand says how the sidecar is.
 func statusCommand(e *env) *cli.Command {
@@ -24,16 +26,33 @@ func statusCommand(e *env) *cli.Command {
 		UsageText: "holdgate status --short",
 		Usage:     "say whether a sidecar runs, and how much waits",
 		Description: "--short is for prompts and status lines: one line, such as \"2 waiting\", within half a\n" +
-			"second. It prints nothing where no sidecar runs, and exits 0.",
-		Flags: []cli.Flag{command.JSONFlag(), &cli.BoolFlag{Name: "short", Usage: "one line, for prompts"}},
+			"second. It prints nothing where no sidecar runs, and exits 0.\n" +
+			"--alive and --ready are for probes, as Kubernetes has them: they exit 1 where the sidecar\n" +
+			"is to be started anew, or can decide no call now, and say why.",
+		Flags: []cli.Flag{
+			command.JSONFlag(),
+			&cli.BoolFlag{Name: "short", Usage: "one line, for prompts"},
+			&cli.BoolFlag{Name: "alive", Usage: "ask whether it runs as it should, as /healthz says"},
+			&cli.BoolFlag{Name: "ready", Usage: "ask whether it decides calls now, as /readyz says"},
+		},
 		Action: func(c *cli.Context) error {
+			forms := 0
+			for _, name := range []string{"json", "short", "alive", "ready"} {
+				if c.Bool(name) {
+					forms++
+				}
+			}
 			switch {
 			case c.Args().Present():
 				return command.Usage("status takes no arguments, got %q", c.Args().First())
-			case c.Bool("short") && c.Bool("json"):
-				return command.Usage("status takes --short or --json, not both")
+			case forms > 1:
+				return command.Usage("status takes one of --short, --json, --alive and --ready")
 			case c.Bool("short"):
 				return e.shortStatus(c)
+			case c.Bool("alive"):
+				return e.probe(c, "alive", (*client.Client).Alive)
+			case c.Bool("ready"):
+				return e.probe(c, "ready", (*client.Client).Ready)
 			}
 			sc, err := e.Sidecar(c)
 			if err != nil {
@@ -50,6 +69,22 @@ func statusCommand(e *env) *cli.Command {
 			return e.printStatus(st, time.Now())
 		},
 	}
+}
+
+// probe prints a word where the sidecar says yes, and fails with its reason where it says no.
+func (e *env) probe(c *cli.Context, word string, ask func(*client.Client, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.Context, probeFor)
+	defer cancel()
+	sc, err := e.Sidecar(c)
+	if err != nil {
+		return err
+	}
+	defer sc.Close()
+	if err := ask(sc, ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(e.Stdout, word)
+	return err
 }
 
 // shortStatus prints one line, or nothing where nobody is there to say it.

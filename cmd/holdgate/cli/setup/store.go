@@ -14,8 +14,26 @@ import (
 func storeCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "store",
-		Usage: "move the queue and the audit log to PostgreSQL, share keys",
+		Usage: "check and mend the database, move it, share its keys",
 		Subcommands: []*cli.Command{{
+			Name:      "check",
+			UsageText: "holdgate store check",
+			Usage:     "say whether the files of the state folder's database are whole",
+			Description: "Stop the sidecar first. Reads every table and the write-ahead log. Where the log is\n" +
+				"damaged it says whether the database has all that was in it. Ends with 1 where a\n" +
+				"file is damaged.",
+			Flags:  []cli.Flag{command.JSONFlag()},
+			Action: e.storeCheck,
+		}, {
+			Name:      "salvage",
+			UsageText: "holdgate store salvage",
+			Usage:     "mend a database whose write-ahead log is damaged and of which nothing is lost",
+			Description: "Stop the sidecar first. The damaged log is kept in a folder db.damaged-TIME beside the\n" +
+				"database. Where something may be lost, nothing is changed: approvals that were used\n" +
+				"could count again. Restore a backup then.",
+			Flags:  []cli.Flag{command.JSONFlag()},
+			Action: e.storeSalvage,
+		}, {
 			Name:      "copy",
 			UsageText: "holdgate store copy --to postgres",
 			Usage:     "move the state folder's database to store.postgres",

@@ -19,7 +19,7 @@ func Commands(shared *command.Env) []*cli.Command {
 // Scripts are the commands for agents and their scripts.
 func Scripts(shared *command.Env) []*cli.Command {
 	e := &env{shared}
-	return []*cli.Command{mcpCommand(e), gateCommand(e)}
+	return []*cli.Command{mcpCommand(e), acpCommand(e), gateCommand(e)}
 }
 
 // Confined is what `run` starts within a confinement.

@@ -141,7 +141,7 @@ func (e *env) offerFirstCall(c *cli.Context) error {
 // offer runs a command if the person on the terminal says yes. Where nobody can be asked
 // it names the command.
 func (e *env) offer(c *cli.Context, question, name string) error {
-	yes, err := e.ConfirmWord(c.Context, e.Stdout, question, "yes")
+	yes, err := e.ConfirmWord(c.Context, e.Stdout, question, "yes", "y", "Y", "Yes", "YES")
 	switch {
 	case errors.Is(err, command.ErrNoTerminal):
 		fmt.Fprintf(e.Stdout, "\nNext: holdgate %s\n", name)

@@ -121,7 +121,7 @@ func (e *env) runAgent(c *cli.Context) error {
 // changes and reads. The configuration asks nothing of another confinement than
 // the strong one.
 func containment(c *cli.Context, s config.Config, kind string) run.Contained {
-	o := run.Contained{Keep: append(c.StringSlice("keep"), s.Run.Keep...), Show: append(c.StringSlice("show"), s.Run.Show...)}
+	o := run.Contained{Keep: append(c.StringSlice("keep"), s.Run.Keep...), Show: append(c.StringSlice("show"), s.Run.Show...), Later: s.Run.Later}
 	if kind != confine.Strong {
 		return o
 	}

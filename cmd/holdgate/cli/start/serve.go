@@ -3,6 +3,7 @@ package start
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,7 +24,9 @@ func serveCommand(e *env) *cli.Command {
 		Usage:     "run the sidecar",
 		Description: "Prints one line of JSON for each listener when it is ready, and ends on SIGTERM.\n" +
 			"What is held when it ends is there again when it starts. SIGHUP has the\n" +
-			"configuration read again at once, and does not end it.",
+			"configuration read again at once, and does not end it. With --replace it\n" +
+			"takes the place of the sidecar that runs on the state folder: no connection\n" +
+			"is refused meanwhile, and if this one does not start the other goes on.",
 		Flags:  serveFlags(),
 		Action: func(c *cli.Context) error { return e.serve(c) },
 	}
@@ -37,6 +40,7 @@ func serveFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "upstream", Usage: "a model provider, as `NAME=URL`; may be repeated"},
 		&cli.StringSliceFlag{Name: "mcp", Usage: "an MCP server, as `NAME=URL`; may be repeated"},
 		&cli.StringFlag{Name: "auto", Usage: "answer every request by itself, for tests: `approve, deny or first-option`"},
+		&cli.BoolFlag{Name: "replace", Usage: "take the place of the sidecar that runs on the state folder, if any"},
 		&cli.StringFlag{Name: "log", Usage: "log at `LEVEL`: debug, info, warn or error", Value: "warn"},
 		&cli.StringFlag{Name: "log-format", Usage: "log as `FORMAT`: text or json", Value: "text"},
 	}
@@ -88,6 +92,7 @@ func (e *env) serve(c *cli.Context) error {
 		Path: e.watchedFile(s, command.Globals(c)), First: s, Now: hangups,
 		Read: func() (config.Config, error) { return e.serveSettings(c) },
 	}
+	o.Succession = app.Succession{Offered: true, Replace: c.Bool("replace"), Late: e.late}
 	e.host().Prepare()
 	return e.runApp(c.Context, s, o)
 }
@@ -111,22 +116,20 @@ func hangUps() (got <-chan os.Signal, done func()) {
 
 // runApp runs a sidecar until ctx ends.
 func (e *env) runApp(ctx context.Context, s config.Config, o app.Options) error {
-	a, err := app.New(ctx, s, o)
-	if err != nil {
-		return err
-	}
-	if err = a.Start(ctx); err == nil {
+	return app.Run(ctx, s, o, func(a *app.App) {
 		for _, l := range a.Listeners() {
 			if err := json.NewEncoder(e.Stdout).Encode(l); err != nil {
-				break // nobody reads; that ends nothing
+				return // nobody reads; that ends nothing
 			}
 		}
-		err = a.Wait(ctx)
-	}
-	if stopErr := a.Stop(context.WithoutCancel(ctx)); err == nil {
-		err = stopErr
-	}
-	return err
+	})
+}
+
+// late ends this process, which has another's place and is not ready in time: that one
+// goes on.
+func (e *env) late() {
+	fmt.Fprintf(e.Stderr, "holdgate: not ready within %s, so that the sidecar goes on whose place this one was to take\n", app.ReadyWithin)
+	os.Exit(1)
 }
 
 // autoAnswer reads --auto.

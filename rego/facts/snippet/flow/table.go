@@ -32,6 +32,9 @@ type effect struct {
 	key  string // the argument's name, where it has one
 }
 
+// PythonModule reports whether a module is one of those that the table of Python knows.
+func PythonModule(name string) bool { return name != "" && pythonTable().modules[name] != nil }
+
 //go:embed tables/python.txt
 var pythonTableText string
 

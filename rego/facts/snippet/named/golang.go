@@ -28,6 +28,10 @@ var goSome = map[string]string{
 // goWalks are names of pure packages that go through folders.
 const goWalks = "Walk WalkDir Glob EvalSymlinks NewFile"
 
+// goOfFiles are methods by which an open file, such as the standard input, changes itself
+// or where the program stands.
+const goOfFiles = "Chdir Chmod Chown Truncate Fd SyscallConn ReadFrom WriteTo_"
+
 // Go tells what a Go program of one file does: nothing but print, where it
 // takes all from packages that compute. A file that it reads is named in it.
 func Go(code string) (outcome.Effects, error) {
@@ -75,6 +79,10 @@ func goNode(e *outcome.Effects, n ast.Node, names map[string]string) bool {
 
 // goName judges what is taken from a package.
 func goName(e *outcome.Effects, n *ast.SelectorExpr, names map[string]string) {
+	if slices.Contains(strings.Fields(goOfFiles), n.Sel.Name) {
+		e.Unseen = append(e.Unseen, "."+n.Sel.Name)
+		return
+	}
 	x, ok := n.X.(*ast.Ident)
 	if !ok {
 		return
@@ -92,7 +100,7 @@ func goName(e *outcome.Effects, n *ast.SelectorExpr, names map[string]string) {
 // goReads notes a file that a call reads by its name, and reports whether it does.
 func goReads(e *outcome.Effects, call *ast.CallExpr, sel *ast.SelectorExpr, names map[string]string) bool {
 	x, ok := sel.X.(*ast.Ident)
-	if !ok || names[x.Name] != "os" || sel.Sel.Name != "ReadFile" && sel.Sel.Name != "Open" {
+	if !ok || names[x.Name] != "os" || sel.Sel.Name != "ReadFile" {
 		return false
 	}
 	text, ok := firstLiteral(call)

@@ -1,0 +1,223 @@
+package tracks_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
+	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/approvals/tracks"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/audit"
+	"github.com/holdgate/holdgate/store/teststore"
+)
+
+// A world is a keeper over a store on disk, whose writes a test can have fail.
+type world struct {
+	*tracks.Keeper
+
+	t  *testing.T
+	st *failing
+}
+
+// failing is a store of which a test can have an update fail once its function ran.
+type failing struct {
+	store.Store
+	err error
+}
+
+func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return f.Store.Update(ctx, func(tx store.Tx) error { return errors.Join(fn(tx), f.err) })
+}
+
+var caller = record.Caller{Agent: holdgate.Agent{ID: "ada"}, Session: holdgate.Session{ID: "one"}}
+
+func newWorld(t *testing.T, keep time.Duration) *world {
+	t.Helper()
+	w := &world{t: t, st: &failing{Store: teststore.Open(t, t.TempDir())}}
+	t.Cleanup(func() { must(t, w.st.Close()) })
+	w.restart(keep)
+	return w
+}
+
+// restart makes a keeper that knows nothing but what is stored.
+func (w *world) restart(keep time.Duration) {
+	w.t.Helper()
+	log, err := audit.Open(w.t.Context(), w.st, bytes.Repeat([]byte{7}, 32))
+	must(w.t, err)
+	team, err := people.New("root", []people.Person{{Name: "ana", Roles: []string{people.RoleApprove}}})
+	must(w.t, err)
+	w.Keeper = tracks.New(&record.Book{Store: w.st, Log: log, People: func() *people.People { return team }}, tracks.Config{
+		Begin: sessions.Setting{Mode: sessions.ModeAuto}, Keep: keep, Logger: slog.New(slog.DiscardHandler),
+		Gates: func() sessions.Gates { return sessions.Gates{} }, Knows: func(string) bool { return true },
+		Goes:   func(string, string) agents.Status { return agents.Status{State: agents.Running} },
+		Halted: func(*sessions.Record) {},
+	})
+	must(w.t, w.st.View(w.t.Context(), w.TakeUp))
+}
+
+func (w *world) track() *tracks.Track {
+	w.t.Helper()
+	s, err := w.Track(w.t.Context(), caller.Agent.ID, caller.Session.ID)
+	must(w.t, err)
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheSameCallIsCountedForFiveMinutes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	begin := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for _, step := range []struct {
+		name         string
+		digest       holdgate.Digest
+		at           time.Duration
+		same, lately int
+	}{
+		{"the first", "a", 0, 1, 1},
+		{"the same", "a", time.Second, 2, 2},
+		{"another", "b", 2 * time.Second, 1, 3},
+		{"one that has no digest is never the same", "", 3 * time.Second, 1, 4},
+		{"nor the next of its kind", "", 3 * time.Second, 1, 5},
+		{"the same at the end of the minute", "a", 59 * time.Second, 3, 6},
+		{"after the first has left the minute", "b", time.Minute, 2, 6},
+		{"a clock that was set back counts on", "b", 30 * time.Second, 3, 7},
+		{"five minutes after the first", "a", 5 * time.Minute, 4, 1},
+		{"later it is new", "a", 5*time.Minute + time.Second, 1, 2},
+	} {
+		same, lately := w.track().Called(step.digest, begin.Add(step.at))
+		if same != step.same || lately != step.lately {
+			t.Errorf("%s: made %d times, %d lately, want %d and %d", step.name, same, lately, step.same, step.lately)
+		}
+	}
+}
+
+// An agent that makes ever new calls does not fill the memory: of the calls of one
+// session the oldest is forgotten.
+func TestTheOldestOfManyCallsIsForgotten(t *testing.T) {
+	t.Parallel()
+	s, now := newWorld(t, time.Hour).track(), time.Now()
+	for n := range 65 {
+		s.Called(holdgate.Digest(fmt.Sprint(n)), now)
+	}
+	if same, _ := s.Called("1", now); same != 2 {
+		t.Errorf("the second of 65 was made %d times, want 2", same)
+	}
+	if same, _ := s.Called("0", now); same != 1 {
+		t.Errorf("the first of 65 is remembered: %d times", same)
+	}
+}
+
+func TestTaintOutlivesTheProcessAndIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	must(t, w.Taint(t.Context(), caller, nil, "nothing"))
+	if n := w.track().Record().Revision; n != 0 {
+		t.Errorf("no taint was written, as revision %d", n)
+	}
+	must(t, w.Taint(t.Context(), caller, []string{"untrusted"}, "a page"))
+	first := w.track().Record().Revision
+	must(t, w.Taint(t.Context(), caller, []string{"untrusted"}, "the same page"))
+	if n := w.track().Record().Revision; n != first {
+		t.Errorf("the same taint was written again, as revision %d after %d", n, first)
+	}
+	must(t, w.Taint(t.Context(), caller, []string{"private", "untrusted"}, "a mailbox"))
+	w.restart(time.Hour)
+	if diff := cmp.Diff([]string{"private", "untrusted"}, w.track().Taint()); diff != "" {
+		t.Errorf("taint after a restart (-want +got):\n%s", diff)
+	}
+	shown := w.TaintOf(t.Context(), caller)
+	if len(shown) != 1 || len(shown[0].Lines) != 2 {
+		t.Errorf("people are shown %+v", shown)
+	}
+}
+
+// A change that fails leaves a session as it was, and loses none of what was counted:
+// the next that is durable takes it along.
+func TestCountsOutliveAChangeThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	s := w.track()
+	s.Decided(holdgate.Allow)
+	s.Decided(holdgate.Allow)
+	s.Decided(holdgate.Deny)
+	s.Decided(holdgate.Hold) // which is counted where it is asked
+	s.Ended("+-")
+	want := sessions.Counts{Allowed: 2, Refused: 1, Succeeded: 1, Failed: 1}
+	w.st.err = errors.New("the disk is full")
+	if err := w.Taint(t.Context(), caller, []string{"untrusted"}, "a page"); !errors.Is(err, w.st.err) {
+		t.Fatalf("tainted while the disk is full: %v", err)
+	}
+	if diff := cmp.Diff(want, s.Counts()); diff != "" || len(s.Taint()) != 0 || s.Results() != "+-" {
+		t.Errorf("after a change that failed: taint %q, results %q, counts (-want +got):\n%s", s.Taint(), s.Results(), diff)
+	}
+	w.st.err = nil
+	must(t, w.Left(t.Context(), caller, "/srv"))
+	w.restart(time.Hour)
+	s = w.track()
+	if diff := cmp.Diff(want, s.Counts()); diff != "" || s.Record().Shell != "/srv" || s.Results() != "+-" {
+		t.Errorf("after a restart: shell %q, results %q, counts (-want +got):\n%s", s.Record().Shell, s.Results(), diff)
+	}
+}
+
+func TestASideRequestIsNoneOfTheConversation(t *testing.T) {
+	t.Parallel()
+	s := newWorld(t, time.Hour).track()
+	var got []bool
+	for _, offersTools := range []bool{false, true, false, true} {
+		got = append(got, s.Converses(offersTools))
+	}
+	if want := []bool{true, true, false, true}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v: once tools were offered, only those requests count that offer some", got, want)
+	}
+}
+
+// A session that nothing was heard of for long is forgotten, and not the one of which
+// people were told that it is halted.
+func TestAnOldSessionIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, -time.Hour) // all are old
+	other := caller
+	other.Session.ID = "halted"
+	for _, who := range []record.Caller{caller, other} {
+		must(t, w.Taint(t.Context(), who, []string{"untrusted"}, "a page"))
+	}
+	must(t, w.st.Update(t.Context(), func(tx store.Tx) error {
+		r, err := sessions.Load(tx, "ada", "halted")
+		if err != nil {
+			return err
+		}
+		r.Halt = &sessions.Halt{Reason: "it waits for a person"}
+		return sessions.Save(tx, r)
+	}))
+	must(t, w.Forget(t.Context()))
+	list, err := w.List(t.Context(), "ada")
+	must(t, err)
+	var left []string
+	for _, s := range list {
+		left = append(left, s.ID)
+	}
+	if !slices.Equal(left, []string{"halted"}) {
+		t.Errorf("%q are left, want the halted one alone", left)
+	}
+	if r := w.track().Record(); r.Revision != 0 || len(r.Taint) != 0 {
+		t.Errorf("of the forgotten session %+v is left", r)
+	}
+}

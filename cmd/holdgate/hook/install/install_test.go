@@ -1,0 +1,204 @@
+package install_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/hook/install"
+	"github.com/holdgate/holdgate/proxy/hook"
+)
+
+func options(t *testing.T, agent string) install.Options {
+	t.Helper()
+	a, known := hook.Find(agent)
+	if !known {
+		t.Fatalf("%s has no hooks", agent)
+	}
+	return install.Options{Agent: a, Home: t.TempDir(), Getenv: func(string) string { return "" }, Program: "/opt/hold gate/holdgate", Wait: time.Minute}
+}
+
+// What else the settings say stays, in its order; a second installation takes the place
+// of the first; and without the hook they are what they were.
+func TestSettingsStayButForTheHook(t *testing.T) {
+	const before = `{
+  "zeta": 1.50,
+  "hooks": {
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "echo"
+          }
+        ]
+      }
+    ]
+  },
+  "alpha": {
+    "b": "é\u2028"
+  }
+}
+`
+	for _, agent := range []string{"claude", "codex", "gemini", "qwen", "cursor"} {
+		o := options(t, agent)
+		f, err := o.Status()
+		if err != nil || f.Installed {
+			t.Fatalf("%s: %+v, %v", agent, f, err)
+		}
+		if err := os.MkdirAll(filepath.Dir(f.File), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(f.File, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, wait := range []time.Duration{time.Hour, time.Minute} {
+			o.Wait = wait
+			if f, err = o.Install(); err != nil || !f.Installed || !strings.Contains(f.Command, "'/opt/hold gate/holdgate' hook run "+agent) {
+				t.Fatalf("%s: %+v, %v", agent, f, err)
+			}
+		}
+		text, err := os.ReadFile(f.File)
+		if err != nil || strings.Count(string(text), "hook run") != 1 || strings.Index(string(text), "zeta") > strings.Index(string(text), "alpha") {
+			t.Errorf("%s: the settings are %s (%v)", agent, text, err)
+		}
+		want := `"timeout": 90`
+		if agent == "gemini" || agent == "qwen" {
+			want += "000"
+		}
+		if !strings.Contains(string(text), want) || !json.Valid(text) {
+			t.Errorf("%s: want %s in %s", agent, want, text)
+		}
+		if f, err = o.Uninstall(); err != nil || f.Installed {
+			t.Errorf("%s: %+v, %v", agent, f, err)
+		}
+		text, err = os.ReadFile(f.File)
+		st, serr := os.Stat(f.File)
+		if err != nil || serr != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v, %v", agent, err, serr, st.Mode())
+		}
+		var was, is any
+		if json.Unmarshal([]byte(before), &was) != nil || json.Unmarshal(text, &is) != nil {
+			t.Fatalf("%s: %s", agent, text)
+		}
+		if agent == "cursor" {
+			was.(map[string]any)["version"] = 1
+		}
+		if a, b := encoded(t, was), encoded(t, is); a != b {
+			t.Errorf("%s: the settings are %s, and were %s", agent, b, a)
+		}
+	}
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestSettingsThatCannotBeReadStay(t *testing.T) {
+	for _, text := range []string{"[]", "{", "{ // comment\n}", `{"hooks":[]}`, `{"hooks":{"PreToolUse":{}}}`, `{"a":1,"a":2}`} {
+		o := options(t, "claude")
+		f, _ := o.Status()
+		if err := os.MkdirAll(filepath.Dir(f.File), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(f.File, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Install(); err == nil || !strings.Contains(err.Error(), f.File) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got, err := os.ReadFile(f.File); err != nil || string(got) != text {
+			t.Errorf("%s became %s (%v)", text, got, err)
+		}
+	}
+}
+
+// Cursor blocks a call where its hook fails, by a word in its settings; Claude Code has none.
+func TestCursorFailsClosed(t *testing.T) {
+	for open, want := range map[bool]string{false: `"failClosed": true`, true: `"failClosed": false`} {
+		o := options(t, "cursor")
+		o.FailOpen = open
+		f, err := o.Install()
+		if err != nil || !f.Installed || !strings.Contains(f.Command, "hook run cursor") {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		if text, err := os.ReadFile(f.File); err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), `"version": 1`) {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}
+
+// Cline goes by what a hook prints. A script says no where `hook run` says nothing or fails.
+func TestTheScriptOfCline(t *testing.T) {
+	o := options(t, "cline")
+	dir := t.TempDir()
+	o.Program = filepath.Join(dir, "hold gate's")
+	f, err := o.Install()
+	if err != nil || !f.Installed {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for program, want := range map[string]string{
+		"":                                 `{"cancel":true`,
+		"#!/bin/sh\ncat":                   `{"told":1}`,
+		"#!/bin/sh\nexit 0":                `{"cancel":true`,
+		"#!/bin/sh\necho '{}'\nexit 2":     `{"cancel":true`,
+		"#!/bin/sh\nkill -9 $$":            `{"cancel":true`,
+		"#!/bin/sh\necho '{\"cancel\":0}'": `{"cancel":0}`,
+	} {
+		if program != "" {
+			if err := os.WriteFile(o.Program, []byte(program+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), f.File)
+		cmd.Stdin = strings.NewReader(`{"told":1}`)
+		out, err := cmd.Output()
+		if err != nil || !strings.HasPrefix(string(out), want) || !json.Valid(out) {
+			t.Errorf("with %q it says %s (%v), want %s", program, out, err, want)
+		}
+		if err := os.Remove(o.Program); err != nil && program != "" {
+			t.Fatal(err)
+		}
+	}
+	o.Wait = time.Hour
+	if _, err := o.Install(); err == nil || !strings.Contains(err.Error(), "two minutes") {
+		t.Errorf("it would wait longer than Cline does: %v", err)
+	}
+	if f, err = o.Uninstall(); err != nil || f.Installed {
+		t.Errorf("%+v, %v", f, err)
+	}
+	o.Wait = time.Second
+	if err := os.WriteFile(f.File, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Install(); err == nil || !strings.Contains(err.Error(), f.File+" is another hook") {
+		t.Errorf("another hook is lost: %v", err)
+	}
+}
+
+func TestThePluginOfOpencode(t *testing.T) {
+	o := options(t, "opencode")
+	f, err := o.Install()
+	if err != nil || !f.Installed {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	text, err := os.ReadFile(f.File)
+	if err != nil || !strings.Contains(string(text), `["/opt/hold gate/holdgate","hook","run","opencode","--wait","1m0s"]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if f, err = o.Uninstall(); err != nil || f.Installed {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := os.Stat(f.File); err == nil {
+		t.Error("the plugin is there")
+	}
+}

@@ -1,0 +1,54 @@
+package holdgate
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Later is what a call that goes on may change of what runs later by itself (git hooks,
+// editors' settings, CI files, agents' instructions), as far as its own facts say so.
+// The zero value is nothing.
+type Later struct {
+	Paths []string `json:"paths,omitempty"` // absolute, with all below them; a star stands for a part of a name
+	Git   bool     `json:"git,omitempty"`   // what git checks out: all outside of .git
+	All   bool     `json:"all,omitempty"`   // the call itself is about that
+}
+
+// None reports whether it is nothing.
+func (l Later) None() bool { return !l.All && !l.Git && len(l.Paths) == 0 }
+
+// How agents, and sed -i, name the new content of a file in its folder until it takes the
+// file's name. What tells a kind of file by how its name ends takes it for none.
+var (
+	ofTheFile = regexp.MustCompile(`^(.+)\.tmp(\.[0-9a-f]+)*$`)
+	ofSed     = regexp.MustCompile(`^sed[0-9A-Za-z]{6}$`)
+)
+
+// Covers reports whether an absolute path may be changed.
+func (l Later) Covers(p string) bool {
+	if l.All || l.Git && !strings.Contains(p, "/.git/") {
+		return true
+	}
+	dir, base := path.Split(p)
+	if name := ofTheFile.FindStringSubmatch(base); name != nil && l.names(dir+name[1]) {
+		return true
+	}
+	beside := func(pattern string) bool { return path.Dir(pattern) == path.Clean(dir) }
+	return l.names(p) || ofSed.MatchString(base) && slices.ContainsFunc(l.Paths, beside)
+}
+
+// names reports whether one of the paths is this one, or one above it.
+func (l Later) names(p string) bool {
+	return slices.ContainsFunc(l.Paths, func(pattern string) bool {
+		for at := p; ; at = path.Dir(at) {
+			if ok, err := path.Match(pattern, at); at == pattern || ok && err == nil {
+				return true
+			}
+			if at == "/" || at == "." {
+				return false
+			}
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package extauthz
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+// serve serves filters with a check until the test ends, and returns a filter's connection.
+func serve(t *testing.T, timeout time.Duration, check Check) (*grpc.ClientConn, int) {
+	t.Helper()
+	s := New(check, maxUnjudged, slog.New(slog.DiscardHandler)) // of so large bodies the least are read at once
+	s.timeout = timeout
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	conn, err := grpc.NewClient(ln.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return conn, cap(s.room)
+}
+
+func described() *authv3.CheckRequest {
+	r := &authv3.AttributeContext_HttpRequest{Method: "GET", Path: "/", Host: "x.example", Scheme: "https"}
+	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{Request: &authv3.AttributeContext_Request{Http: r}}}
+}
+
+// askAll has a filter ask about so many requests at the same time.
+func askAll(t *testing.T, conn *grpc.ClientConn, n int) {
+	t.Helper()
+	var asked sync.WaitGroup
+	for range n {
+		asked.Go(func() {
+			if _, err := authv3.NewAuthorizationClient(conn).Check(t.Context(), described()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// What nobody has judged takes memory, so it is read only as far as there is room.
+func TestFewRequestsAreReadAtATime(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int64
+	conn, room := serve(t, time.Hour, func(http.ResponseWriter, Question) bool {
+		n := now.Add(1)
+		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+		}
+		for range 1000 {
+			runtime.Gosched()
+		}
+		now.Add(-1)
+		return true
+	})
+	askAll(t, conn, 50*room)
+	if n := most.Load(); n > int64(room) {
+		t.Errorf("%d requests were judged at a time, %d may be", n, room)
+	}
+}
+
+// Those for which people are waited for keep nobody out.
+func TestRequestsThatWaitForPeopleTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	const n = 3 * leastAtOnce
+	var all sync.WaitGroup
+	all.Add(n)
+	conn, _ := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool {
+		q.Waits()
+		all.Done()
+		all.Wait() // until all the others are here
+		return true
+	})
+	askAll(t, conn, n)
+}
+
+// A filter that begins a request and does not send it holds its place for a time.
+func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
+	t.Parallel()
+	conn, room := serve(t, time.Millisecond, func(http.ResponseWriter, Question) bool { return true })
+	for range 3 * room {
+		stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, authv3.Authorization_Check_FullMethodName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.RecvMsg(&authv3.CheckResponse{}); status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("it ended with %v", err)
+		}
+	}
+}

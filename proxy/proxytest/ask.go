@@ -1,0 +1,113 @@
+package proxytest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/holdgate/holdgate/store/audit"
+)
+
+// AskAPI sends a request of session s1 to the agents' API.
+func (g *Sidecar) AskAPI(method, path, body string, headers ...string) (int, string) {
+	g.T.Helper()
+	req, err := http.NewRequestWithContext(g.T.Context(), method, g.URL+path, strings.NewReader(body))
+	Must(g.T, err)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("X-Session-Id", "s1")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := g.Client.Do(req)
+	Must(g.T, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	Must(g.T, err)
+	return resp.StatusCode, string(b)
+}
+
+// Read reads an answer of the agents' API.
+func Read[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("reading %q: %v", text, err)
+	}
+	return v
+}
+
+// Send makes a POST with a client and reads the answer.
+func (g *Sidecar) Send(client *http.Client, method, url, body string, header http.Header) (int, string) {
+	g.T.Helper()
+	req, err := http.NewRequestWithContext(g.T.Context(), method, url, strings.NewReader(body))
+	Must(g.T, err)
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	resp, err := client.Do(req)
+	Must(g.T, err)
+	defer resp.Body.Close()
+	return resp.StatusCode, ReadAll(g.T, resp.Body)
+}
+
+// TypeJSON is the header of a body of JSON.
+var TypeJSON = http.Header{"Content-Type": {"application/json"}}
+
+// UTF16 is a text in UTF-16, little-endian, with its mark.
+func UTF16(s string) string {
+	b := []byte{0xFF, 0xFE}
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
+}
+
+// Gzipped is a text, compressed.
+func Gzipped(s string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, s)
+	_ = z.Close()
+	return b.String()
+}
+
+// SendRaw writes a request to the agents' door as it stands and returns the
+// answer: clients of net/http would not send all of these.
+func (g *Sidecar) SendRaw(request string) (*http.Response, string) {
+	g.T.Helper()
+	c, err := net.Dial("tcp", g.Addr)
+	Must(g.T, err)
+	defer c.Close()
+	_, err = io.WriteString(c, request)
+	Must(g.T, err)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	Must(g.T, err)
+	defer resp.Body.Close()
+	return resp, ReadAll(g.T, resp.Body)
+}
+
+// Port is that of the agents' door.
+func (g *Sidecar) Port() string {
+	_, port, err := net.SplitHostPort(g.Addr)
+	Must(g.T, err)
+	return port
+}
+
+// Refusals returns the rules of what was refused before it reached policy.
+func (g *Sidecar) Refusals() []string {
+	g.T.Helper()
+	var rules []string
+	for _, e := range g.Entries(audit.TypeRefused) {
+		rules = append(rules, e.Decision.Rule)
+	}
+	return rules
+}

@@ -1,0 +1,112 @@
+package shell
+
+import (
+	"maps"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (s *Shell) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt:
+		s.stmt(c.X)
+		s.failed = append(s.failed, s.state())
+		s.conditional++
+		s.stmt(c.Y)
+		s.conditional--
+	case syntax.OrStmt:
+		s.or(c)
+	default: // pipes
+		left := s.Sub()
+		left.Consumed = true
+		out := left.output(c.X)
+		out.Origin = left.quietly().stmtOrigin(c.X)
+		out.Within = left.quietly().listsWithin(c.X)
+		out.first = left.quietly().firstOrigin(c.X)
+		out.Patch = left.quietly().printsPatch(c.X)
+		s.apart(left, []*syntax.Stmt{c.X})
+		right := s.Sub()
+		right.Stdin = out
+		right.stmt(c.Y)
+		right.settle()
+		s.mergeShell(right)
+	}
+}
+
+// mergeShell joins what another shell has become that may have been this one:
+// zsh runs the last command of a pipe itself.
+func (s *Shell) mergeShell(o *Shell) {
+	s.merge(o.state())
+	for name, f := range o.funcs {
+		if s.funcs[name].body != f.body {
+			f.maybe = true
+			s.funcs[name] = f
+		}
+	}
+	maps.Copy(s.aliases, o.aliases)
+}
+
+// coproc runs a command beside the shell. What the parser takes for a name is
+// the program, where no compound command follows.
+func (s *Shell) coproc(c *syntax.CoprocClause) {
+	sub := s.Sub("coproc")
+	call, simple := c.Stmt.Cmd.(*syntax.CallExpr)
+	if c.Stmt.Cmd == nil { // redirections alone
+		call, simple = &syntax.CallExpr{}, true
+	}
+	if _, list := c.Stmt.Cmd.(*syntax.BinaryCmd); list && c.Name != nil {
+		s.Found.Fail("shell: a list behind coproc NAME")
+	}
+	if c.Name == nil || !simple {
+		sub.stmt(c.Stmt)
+		return
+	}
+	named, stmt := *call, *c.Stmt
+	named.Args, stmt.Cmd = append([]*syntax.Word{c.Name}, call.Args...), &named
+	if len(call.Assigns) > 0 {
+		s.Found.Fail("shell: an assignment behind coproc NAME")
+	}
+	named.Assigns = nil
+	sub.stmt(&stmt)
+}
+
+// or walks X || Y: Y starts from what a failed X leaves.
+func (s *Shell) or(c *syntax.BinaryCmd) {
+	before, earlier := s.state(), s.failed
+	s.failed = nil
+	s.stmt(c.X)
+	after, failures := s.state(), s.failed
+	s.restore(before)
+	s.merge(state{vars: after.vars})
+	for _, f := range failures {
+		s.merge(f)
+	}
+	s.failed = nil
+	s.conditional++
+	s.stmt(c.Y)
+	s.conditional--
+	if leaves(c.Y) {
+		s.restore(after)
+		s.failed = earlier
+		return
+	}
+	s.merge(after)
+	s.failed = append(earlier, s.failed...)
+}
+
+// leaves reports whether nothing after the statement runs: exit, return.
+func leaves(st *syntax.Stmt) bool {
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			return false
+		}
+		switch c.Args[0].Lit() {
+		case "exit", "return":
+			return true
+		}
+	case *syntax.Block:
+		return len(c.Stmts) > 0 && leaves(c.Stmts[len(c.Stmts)-1])
+	}
+	return false
+}
