@@ -146,7 +146,8 @@ func TestCodexOverAWebSocket(t *testing.T) {
 			}
 		})
 	}
-	if opened, _ := up.seen(); opened != 3 || len(up.asked("")) != 0 {
+	// Codex gives up a connection that takes it too long to open, and opens another.
+	if opened, _ := up.seen(); opened < 3 || len(up.asked("")) != 0 {
 		t.Errorf("%d WebSockets were opened, and %d requests came over HTTP", opened, len(up.asked("")))
 	}
 }
