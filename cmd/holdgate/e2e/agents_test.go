@@ -48,10 +48,14 @@ func agentPrograms() []agentProgram {
 		{
 			program: "opencode", upstream: "anthropic", args: []string{"run", "--model", "anthropic/claude-test"},
 			env: func(string, string) []string {
-				return []string{"ANTHROPIC_API_KEY=test", "OPENCODE_DISABLE_AUTOUPDATE=1"}
+				return []string{"ANTHROPIC_API_KEY=test", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"}
 			},
 			prepare: func(t *testing.T, base, home, _ string) {
-				put(t, filepath.Join(home, ".config", "opencode", "opencode.json"), encode(t, map[string]any{
+				// With these it finds its library for plugins, and does not wait for the network to install it.
+				settings := filepath.Join(home, ".config", "opencode")
+				put(t, filepath.Join(settings, "package-lock.json"), `{"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}`)
+				put(t, filepath.Join(settings, "node_modules", ".keep"), "")
+				put(t, filepath.Join(settings, "opencode.json"), encode(t, map[string]any{
 					"autoupdate": false, "permission": map[string]string{"bash": "allow"}, "small_model": "anthropic/claude-test",
 					"provider": map[string]any{"anthropic": map[string]any{
 						"options": map[string]string{"baseURL": base + "/v1"},
