@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +27,18 @@ import (
 type filter struct {
 	t *testing.T
 	authv3.AuthorizationClient
+	soon *atomic.Bool // it is to be answered at once
 }
 
 func newFilter(t *testing.T, g *proxytest.Sidecar) filter {
 	t.Helper()
-	s := extauthz.New(g.Server.CheckExternal, 1<<20, slog.New(slog.DiscardHandler))
+	soon := &atomic.Bool{}
+	s := extauthz.New(func(w http.ResponseWriter, q extauthz.Question) bool {
+		if soon.Load() {
+			q.Until = time.Now()
+		}
+		return g.Server.CheckExternal(w, q)
+	}, 1<<20, slog.New(slog.DiscardHandler))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	proxytest.Must(t, err)
 	served := make(chan error, 1)
@@ -41,7 +50,7 @@ func newFilter(t *testing.T, g *proxytest.Sidecar) filter {
 		proxytest.Must(t, s.Stop(context.WithoutCancel(t.Context())))
 		proxytest.Must(t, <-served)
 	})
-	return filter{t, authv3.NewAuthorizationClient(conn)}
+	return filter{t, authv3.NewAuthorizationClient(conn), soon}
 }
 
 // request is one as Envoy describes it.
@@ -56,11 +65,10 @@ func described(method, path, body string, headers ...string) *authv3.AttributeCo
 	return &authv3.AttributeContext_HttpRequest{Id: "1", Method: method, Path: path, Host: "api.example.com", Scheme: "https", Headers: h, Protocol: "HTTP/1.1", Size: int64(len(body)), Body: body}
 }
 
-// ask has the filter ask, with so much patience. It returns the status that the client is answered, 0 where the
-// request goes on.
-func (f filter) ask(patience time.Duration, r *authv3.AttributeContext_HttpRequest, token ...string) (int, *authv3.DeniedHttpResponse) {
+// ask has the filter ask. It returns the status that the client is answered, 0 where the request goes on.
+func (f filter) ask(r *authv3.AttributeContext_HttpRequest, token ...string) (int, *authv3.DeniedHttpResponse) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(f.t.Context(), proxytest.Patience)
 	defer cancel()
 	for _, t := range token {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+t)
@@ -75,6 +83,14 @@ func (f filter) ask(patience time.Duration, r *authv3.AttributeContext_HttpReque
 	}
 	d := resp.GetDeniedResponse()
 	return int(d.GetStatus().GetCode()), d
+}
+
+// askSoon is ask for a filter that waits for nobody.
+func (f filter) askSoon(r *authv3.AttributeContext_HttpRequest) (int, *authv3.DeniedHttpResponse) {
+	f.t.Helper()
+	f.soon.Store(true)
+	defer f.soon.Store(false)
+	return f.ask(r)
 }
 
 func header(d *authv3.DeniedHttpResponse, name string) string {
@@ -136,7 +152,7 @@ func TestExtAuthzDecidesWhatTheFilterAsksAbout(t *testing.T) {
 		"a tool behind blanks":        {described("POST", "/mcp", strings.Repeat(" ", 2000)+forbiddenTool, "content-type", "application/json"), 403, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if status, d := f.ask(proxytest.Patience, tt.r); status != tt.status || !strings.Contains(d.GetBody(), tt.says) {
+			if status, d := f.ask(tt.r); status != tt.status || !strings.Contains(d.GetBody(), tt.says) {
 				t.Errorf("answered %d, want %d: %s", status, tt.status, d.GetBody())
 			}
 		})
@@ -153,7 +169,7 @@ func TestExtAuthzHoldsForAsLongAsTheFilterWaits(t *testing.T) {
 	f := newFilter(t, g)
 	ask := described("POST", "/gated", `{"amount":5}`, "x-request-id", "1", "x-envoy-attempt-count", "1")
 	got := make(chan int, 1)
-	go func() { status, _ := f.ask(proxytest.Patience, ask); got <- status }()
+	go func() { status, _ := f.ask(ask); got <- status }()
 	r := g.Pending(1)[0]
 	if r.Door != "ext_authz" || !strings.Contains(r.Call.HTTP, "api.example.com/gated") || !strings.Contains(strings.Join(r.Briefing.Details, "\n"), `"amount":5`) {
 		t.Errorf("people see %+v", r)
@@ -163,7 +179,7 @@ func TestExtAuthzHoldsForAsLongAsTheFilterWaits(t *testing.T) {
 		t.Errorf("approved while it waits: %d", status)
 	}
 	// Its patience ends first: the request stays, and the next attempt has the answer, once.
-	status, d := f.ask(2*time.Second, ask)
+	status, d := f.askSoon(ask)
 	if status != 503 || header(d, "Retry-After") == "" || !strings.Contains(d.GetBody(), "ask again") {
 		t.Fatalf("nobody answers: %d %v", status, d)
 	}
@@ -174,15 +190,15 @@ func TestExtAuthzHoldsForAsLongAsTheFilterWaits(t *testing.T) {
 		"another header": described("POST", "/gated", `{"amount":5}`, "x-request-id", "1", "x-tenant", "b"),
 		"another query":  described("POST", "/gated?x=1", `{"amount":5}`, "x-request-id", "1"),
 	} {
-		if status, _ := f.ask(2*time.Second, other); status != 503 {
+		if status, _ := f.askSoon(other); status != 503 {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
 	again := described("POST", "/gated", `{"amount":5}`, "x-request-id", "2", "x-envoy-attempt-count", "2")
-	if status, d := f.ask(proxytest.Patience, again); status != 0 {
+	if status, d := f.ask(again); status != 0 {
 		t.Errorf("asked again: %d %s", status, d.GetBody())
 	}
-	if status, _ := f.ask(2*time.Second, again); status != 503 {
+	if status, _ := f.askSoon(again); status != 503 {
 		t.Errorf("the approval was used twice: %d", status)
 	}
 	g.Verified()
@@ -195,7 +211,7 @@ func TestExtAuthzAToolThatIsHeldIsAskedAboutOnce(t *testing.T) {
 	call := func(id string) *authv3.AttributeContext_HttpRequest {
 		return described("POST", "/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"pay","arguments":{"to":"gated"}}}`, "content-type", "application/json")
 	}
-	if status, _ := f.ask(2*time.Second, call("1")); status != 503 {
+	if status, _ := f.askSoon(call("1")); status != 503 {
 		t.Fatalf("asked: %d", status)
 	}
 	r := g.Pending(1)[0]
@@ -203,7 +219,7 @@ func TestExtAuthzAToolThatIsHeldIsAskedAboutOnce(t *testing.T) {
 		t.Errorf("people see %+v", r.Call)
 	}
 	g.Decide(r, holdgate.AnswerApprove, "")
-	if status, d := f.ask(proxytest.Patience, call("2")); status != 0 { // the same call under another id
+	if status, d := f.ask(call("2")); status != 0 { // the same call under another id
 		t.Errorf("asked again: %d %s", status, d.GetBody())
 	}
 }
@@ -220,11 +236,11 @@ func TestExtAuthzKnowsTheFilterByItsToken(t *testing.T) {
 		"its own": {[]string{proxytest.AnnsToken}, 0}, "none": {nil, 403}, "an unknown one": {[]string{"hgt_" + strings.Repeat("e", 64)}, 401},
 		"no token of Holdgate's": {[]string{"secret"}, 401}, "two": {[]string{proxytest.AnnsToken, proxytest.BobsToken}, 401},
 	} {
-		if status, _ := f.ask(proxytest.Patience, ask, tt.tokens...); status != tt.status {
+		if status, _ := f.ask(ask, tt.tokens...); status != tt.status {
 			t.Errorf("%s: %d, want %d", name, status, tt.status)
 		}
 	}
-	if status, _ := f.ask(proxytest.Patience, described("GET", "/v1/x", "", "holdgate-token", proxytest.AnnsToken)); status == 0 {
+	if status, _ := f.ask(described("GET", "/v1/x", "", "holdgate-token", proxytest.AnnsToken)); status == 0 {
 		t.Error("a token of the request's own proves the filter")
 	}
 }

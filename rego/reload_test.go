@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds how long a test waits for files to be noticed.
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // told is what OnLoad was told.
 type told struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/sdktest"
 )
 
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // A rig is a channel that asks at a desk, and what it was answered.
 type rig struct {

@@ -31,7 +31,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 const (
 	ann = "ann@example.com" // has an authenticator

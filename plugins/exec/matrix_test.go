@@ -14,7 +14,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk/sdktest"
 )
 
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // answered waits for an answer.
 func (d *desk) answered(t *testing.T) sdk.Answer {

@@ -51,7 +51,7 @@ func leave() {
 	_ = cmd.Wait()
 }
 
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 var key = bytes.Repeat([]byte{7}, 32)
 
@@ -179,7 +179,7 @@ func (b *bench) run(puppets ...Channel) *Host {
 		b.t.Fatal(err)
 	}
 	for _, c := range h.channels {
-		c.d.notify, c.d.end, c.d.start = 10*time.Second, time.Second, 3*time.Minute
+		c.d.start, c.d.configure, c.d.notify, c.d.health, c.d.end = patience, patience, patience, patience, time.Second
 		c.d.reconcile, c.d.watch = 100*time.Millisecond, 200*time.Millisecond
 		c.d.minPause, c.d.maxPause = 20*time.Millisecond, 100*time.Millisecond
 		if b.edit != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	patience  = 30 * time.Second
+	patience  = 3 * time.Minute
 	botToken  = "4242:AAtestTESTtestTESTtestTESTtestTEST"
 	bot       = 4242
 	ada       = 1001

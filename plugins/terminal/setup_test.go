@@ -18,7 +18,7 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // A person sits at a real pseudo-terminal.
 type person struct {

@@ -191,9 +191,7 @@ func TestWhichAnswersOfTheReceiverAreTriedAgain(t *testing.T) {
 }
 
 func TestAReceiverThatIsGoneIsAnErrorInTime(t *testing.T) {
-	r := newReceiver(t)
-	r.Close()
-	c := newChannel(t, func(conf *Config) { conf.URL = r.URL })
+	c := newChannel(t, func(conf *Config) { conf.URL = "http://127.0.0.1:1" })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := c.Notify(ctx, sdktest.Notice("r1")); err == nil || errors.Is(err, sdk.ErrPermanent) {

@@ -113,3 +113,27 @@ func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// A filter that waits for so long is answered a little before; one that says nothing, whenever.
+func TestAFilterIsAnsweredBeforeItGivesUp(t *testing.T) {
+	t.Parallel()
+	var until time.Time
+	conn, _ := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool { until = q.Until; return true })
+	for _, patience := range []time.Duration{0, time.Hour} {
+		ctx, want := t.Context(), time.Time{}
+		if patience > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, patience)
+			defer cancel()
+			want, _ = ctx.Deadline()
+			want = want.Add(-time.Second)
+		}
+		if _, err := authv3.NewAuthorizationClient(conn).Check(ctx, described()); err != nil {
+			t.Fatal(err)
+		}
+		// The deadline goes over the wire as what is left of it: the server's is a little later.
+		if patience == 0 && !until.IsZero() || patience > 0 && (until.Before(want.Add(-time.Second)) || until.After(want.Add(time.Minute))) {
+			t.Errorf("a filter that waits for %v is to be answered by %v, want %v", patience, until, want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-const deadline = 30 * time.Second
+const deadline = 3 * time.Minute
 
 func TestMain(m *testing.M) {
 	switch os.Getenv("ROLE") {

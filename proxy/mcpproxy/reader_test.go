@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate/proxy/proxytest"
 
@@ -48,7 +47,7 @@ func newReaderGateWith(t *testing.T, p proxytest.Parts, opts ...proxytest.Option
 	t.Helper()
 	r := &readerGate{server: &proxytest.ToolServer{}}
 	model := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { proxytest.Asking(*r.next.Load()).ServeHTTP(w, req) })
-	opts = append([]proxytest.Option{proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(8 * time.Second), proxytest.WithAnnAndBob(t)}, opts...)
+	opts = append([]proxytest.Option{proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(proxytest.Patience), proxytest.WithAnnAndBob(t)}, opts...)
 	r.Sidecar = proxytest.NewWith(t, p, map[string]string{"test": proxytest.NewUpstream(t, model)}, map[string]string{"files": proxytest.NewUpstream(t, r.server) + "/mcp"}, opts...)
 	return r
 }
@@ -252,7 +251,7 @@ func TestWhatIsKnownOfAToolOutlivesARestart(t *testing.T) {
 	got := before.atServer("frob", `{"level":1}`)
 	before.ApproveAndRemember(always)
 	before.passes("the call that was approved", got)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 	defer cancel()
 	proxytest.Must(t, before.Server.Shutdown(ctx))
 	proxytest.Must(t, before.Queue.Close())
@@ -287,7 +286,7 @@ func TestAToolOfTheOfficialSDKThatOnlyReads(t *testing.T) {
 		return done, nil, nil
 	})
 	up := proxytest.NewUpstream(t, gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s }, nil))
-	g := proxytest.NewTo(t, nil, map[string]string{"go": up}, proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(8*time.Second))
+	g := proxytest.NewTo(t, nil, map[string]string{"go": up}, proxytest.WithShippedPolicy(), proxytest.WithMCPBudget(proxytest.Patience))
 	client := gosdk.NewClient(&gosdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: g.URL + "/mcp/go", HTTPClient: g.Client}, nil)
 	proxytest.Must(t, err)

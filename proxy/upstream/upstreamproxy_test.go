@@ -199,10 +199,7 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 
 func TestWhichProxyFailedIsSaid(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	proxytest.Must(t, err)
-	gone := ln.Addr().String()
-	proxytest.Must(t, ln.Close())
+	const gone = "127.0.0.1:1" // a port that was closed is soon another test's
 	refusing := func(status int) string {
 		m := newMiddleman(t, gone)
 		m.status = status

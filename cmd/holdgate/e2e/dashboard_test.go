@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -69,12 +68,7 @@ func TestTheDashboardShowsData(t *testing.T) {
 // startPrometheus has it scrape an address twice a second, and returns where it answers.
 func startPrometheus(t *testing.T, program, scraped string) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := unusedAddr(t)
 	dir := t.TempDir()
 	config := "global: {scrape_interval: 500ms, scrape_timeout: 500ms}\nscrape_configs:\n  - job_name: holdgate\n    static_configs: [{targets: [" + quoted(scraped) + "]}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {

@@ -18,6 +18,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,15 +108,27 @@ func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "USER=ada"}
 }
 
-// until asks again and again until fn says that it is so.
+// unusedAddr is an address for a program that must be told one. Its port is below those that the kernel gives
+// away: one that was closed just now is soon another test's.
+func unusedAddr(t *testing.T) string {
+	t.Helper()
+	for {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if ln, err := net.Listen("tcp", addr); err == nil {
+			ln.Close()
+			return addr
+		}
+	}
+}
+
+// until asks again and again until fn says that it is so: ever less often, for the longer it takes the more there is
+// that has use for the processor.
 func until(t *testing.T, what string, fn func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	over := time.After(patience)
-	for !fn() {
+	wait, over := 10*time.Millisecond, time.After(patience)
+	for ; !fn(); wait = min(wait+wait/4, 200*time.Millisecond) {
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
 		case <-over:
 			t.Fatalf("waited %v in vain for %s", patience, what)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -138,12 +137,7 @@ func (p *openIDProvider) signIn(s *sidecar, who string, alter func(*url.URL)) (*
 // provider says so.
 func TestPeopleSignInAtAProvider(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") // the provider must know the port
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := ln.Addr().String()
-	ln.Close()
+	at := unusedAddr(t) // the provider must know the port
 	state := stateDir(t)
 	first := serveIn(t, state, nil, "--approvers", at) // makes the page's name
 	link, err := url.Parse(strings.TrimSpace(first.must("open", "--print")))

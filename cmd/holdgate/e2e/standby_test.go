@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,12 +154,7 @@ func TestAStandby(t *testing.T) {
 		return write(t, member+".yaml", strings.Replace(config, "take_over", "member: "+member+", take_over", 1))
 	}
 	first := serveIn(t, dirs[0], nil, "--config", of("first"))
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := unusedAddr(t)
 	ready := make(chan *sidecar)
 	go func() { ready <- serveIn(t, dirs[1], nil, "--config", of("second"), "--approvers", addr) }()
 	probe := func(path string) (int, string) {
