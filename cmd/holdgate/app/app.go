@@ -29,6 +29,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/push"
 	"github.com/holdgate/holdgate/approvals/web"
+	"github.com/holdgate/holdgate/cmd/holdgate/app/runs"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
 	"github.com/holdgate/holdgate/cmd/holdgate/report"
@@ -83,8 +84,8 @@ type Options struct {
 	// UndoLapsed, where set, reports whether what the agent changes cannot be undone
 	// any longer.
 	UndoLapsed func() bool
-	// Warden keeps what runs later by itself from Agent; see [gate.Warden].
-	Warden Warden
+	// Warden keeps what runs later by itself from Agent.
+	Warden runs.Warden
 	// Inside, where set, is the network that the agent is confined to: its doors
 	// are served, and none that others could reach.
 	Inside *Inside
@@ -98,12 +99,6 @@ type Options struct {
 	Succession Succession
 
 	kept *takeover.Kept // of an App of this process, which a successor was to follow
-}
-
-// A Warden is a [gate.Warden] for one agent. Its functions are nil where there is none.
-type Warden struct {
-	Let    func(call string, may holdgate.Later)
-	Settle func(calls []string) (refused []string)
 }
 
 // An App is a sidecar. Its methods are for one goroutine, but for Wait.
@@ -135,7 +130,7 @@ type App struct {
 	// The latest trials of loops; see startPulse.
 	queueBeat, auditBeat beat
 
-	runs    *runs
+	runs    *runs.Runs
 	configs *configs
 	metrics *metrics.Metrics
 	tracer  oteltrace.Tracer // nil: no traces
@@ -161,8 +156,10 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	}
 	a := &App{c: c, o: o, recent: report.NewLog(keptLines), started: time.Now(), failed: make(chan error, 1), successor: make(chan *takeover.Successor, 1)}
 	a.log = slog.New(trace.LogHandler(a.recent.Handler(o.Logger.Handler())))
-	a.runs, a.configs, a.metrics = newRuns(a), newConfigs(a, o.Watched), a.newMetrics()
-	if err := errors.Join(checkAuto(c, o), checkWritable(c, o, o.Writable)); err != nil {
+	a.runs = runs.New(runs.Config{InForce: func() config.Config { return a.current.Load().c }, Program: o.Program, TrustWritable: o.TrustWritable,
+		Own: o.Agent, Lapsed: o.UndoLapsed, Warden: o.Warden, Logger: a.log})
+	a.configs, a.metrics = newConfigs(a, o.Watched), a.newMetrics()
+	if err := errors.Join(checkAuto(c, o), checkWritable(c, o)); err != nil {
 		return nil, err
 	}
 	a.sayConfiguration(ctx)
@@ -262,7 +259,8 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		return fmt.Errorf("opening the queue: %w", err)
 	}
 	a.onStop("queue", func(context.Context) error { return a.queue.Close() })
-	if err := a.queue.RunsEnded(ctx, a.runs.names()...); err != nil {
+	live, _ := a.runs.Live()
+	if err := a.queue.RunsEnded(ctx, live...); err != nil {
 		return fmt.Errorf("looking for what earlier runs have asked: %w", err)
 	}
 	return nil
@@ -295,7 +293,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: a.ca, Logger: a.log,
 		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
-		Agent: a.proven(a.o.Agent, a.o.Agent.Proofs), Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
+		Agent: runs.Proven(a.c, a.o.Agent, a.o.Agent.Proofs), Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
 		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,
 			Page: a.requestPage, ProgressClients: a.c.Holds.MCPProgress},
@@ -306,7 +304,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc.OnRefused = a.metrics.Refused
 	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
 	pc.Tracer = a.tracer
-	pc.Proofs, pc.Warden = a.runs.stillProven, a.runs.warden()
+	pc.Proofs, pc.Warden = a.runs.StillProven, a.runs.Keeper()
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
 	pc.AuthZEN = authzen.Options{Clients: a.enforcementPoint, URL: a.c.Listen.AuthZENURL, Redeem: time.Duration(a.c.Limits.Redeem)}
 	pc.Network.Credentials = func() []*credential.Credential { return a.current.Load().credentials }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/cmd/holdgate/trust"
 )
 
 // startBackground starts what works without being asked: the policy's files
@@ -19,7 +20,7 @@ import (
 // that was asked for. It returns what ends all of it.
 func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
-	a.runs.ctx = ctx
+	a.runs.Open(ctx, a.proxy, a.queue, &a.work)
 	a.startPulse(ctx)
 	a.goServe("policy", func() error { return a.engine.Run(ctx) })
 	a.goServe("check of the audit log", func() error { return a.checkAudit(ctx) })
@@ -53,6 +54,14 @@ func (a *App) startBackground(ctx context.Context) context.CancelFunc {
 		a.goServe("auto", func() error { return a.answerAll(ctx) })
 	}
 	return cancel
+}
+
+// checkWritable refuses to rest decisions on what the agent of this process can write.
+func checkWritable(c config.Config, o Options) error {
+	if o.TrustWritable {
+		return nil
+	}
+	return trust.Check(c, o.Program, o.Writable)
 }
 
 // checkAuto refuses to answer by itself where others can reach a door, or

@@ -80,7 +80,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.serveMetrics(scrapers)
 	a.listeners = append(a.listeners, asked...)
 	a.serveInside(ctx)
-	a.runs.serveKept(a.kept.Runs())
+	a.runs.ServeKept(a.kept.Runs())
 	a.goServe("approvers' door", func() error { return a.serveApprovers(openfiles.SpareLess(approvers)) })
 	a.goServe("approvers' socket", func() error { return a.approver.Serve(sock) })
 	return a.succeed()
@@ -96,6 +96,25 @@ func (a *App) goServe(name string, serve func() error) {
 
 // Listeners says where the doors are, in the order in which they are printed.
 func (a *App) Listeners() []api.Listener { return a.listeners }
+
+// AwaitRuns waits until no agent that another process started uses this sidecar,
+// or until ctx ends. tell is told once of whom it waits for, if of anybody.
+func (a *App) AwaitRuns(ctx context.Context, tell func(agents []string)) {
+	agents, none := a.runs.Live()
+	if len(agents) == 0 || ctx.Err() != nil {
+		return
+	}
+	tell(agents)
+	select {
+	case <-none:
+	case <-ctx.Done():
+	case err := <-a.failed:
+		a.failed <- err
+	}
+}
+
+// RunEnded is for when the run of an agent has ended, and nothing of it asks any more.
+func (a *App) RunEnded(agent string) { a.runs.Ended(agent) }
 
 // Wait returns the first failure of a part, or ctx's end as nil.
 func (a *App) Wait(ctx context.Context) error {

@@ -109,7 +109,7 @@ func (c *configs) apply(ctx context.Context, read config.Config, err error) {
 func (c *configs) make(n config.Config) (*inForce, error) {
 	err := n.Validate()
 	if err == nil {
-		err = errors.Join(checkAuto(n, c.a.o), checkWritable(n, c.a.o, c.a.o.Writable), c.a.runs.check(n))
+		err = errors.Join(checkAuto(n, c.a.o), checkWritable(n, c.a.o), c.a.runs.Fits(n))
 	}
 	if err == nil && c.a.host != nil {
 		list, rerr := routes(n)

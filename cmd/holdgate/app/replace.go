@@ -79,11 +79,11 @@ func (a *App) await(ctx context.Context) (*takeover.Successor, error) {
 // process goes on with.
 func (a *App) makeWay(ctx context.Context, by *takeover.Successor) (*takeover.Kept, error) {
 	a.log.Info("another process takes this one's place", "pid", by.PID, "version", by.Version)
-	a.runs.leave()
+	a.runs.Leave()
 	if err := a.Stop(context.WithoutCancel(ctx)); err != nil {
 		a.log.Error("stopping for another process", "err", err)
 	}
-	kept, err := by.Release(ctx, a.runs.left())
+	kept, err := by.Release(ctx, a.runs.Left())
 	if ctx.Err() != nil {
 		return nil, nil // this process is to end
 	}
@@ -121,7 +121,7 @@ func (a *App) takePlace(ctx context.Context) error {
 		}
 		a.log.Info("the store of the sidecar that ran is closed")
 	}
-	return a.runs.enterKept(a.kept.Runs())
+	return a.runs.EnterKept(a.kept.Runs())
 }
 
 // proof shows that a process has read the state folder's secret.

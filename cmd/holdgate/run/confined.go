@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
+	"github.com/holdgate/holdgate/cmd/holdgate/trust"
 )
 
 // confine starts the sandbox. door is the port of the agents' door, for one
@@ -106,8 +106,8 @@ func (r *agent) spec(door uint16) (confine.Spec, error) {
 	s := confine.Spec{
 		Kind: r.Confinement, Self: args, Dir: r.o.Dir, Temp: temp, Door: door, Loopback: loopbackPorts(r.Config),
 		Terminal: term.IsTerminal(int(r.Stdin.Fd())) && term.IsTerminal(int(r.Stdout.Fd())),
-		Mask:     app.Masked(r.Config),
-		ReadOnly: app.Trusted(r.Config, r.o),
+		Mask:     trust.Masked(r.Config),
+		ReadOnly: trust.Files(r.Config, r.o.Program),
 		Keep:     append([]string{r.trust.Dir}, programFolder(r.Program)...),
 	}
 	for _, path := range append(writes, r.Write...) {
@@ -148,7 +148,7 @@ func (r *agent) configPlace(s confine.Spec) (guarded []string, err error) {
 		return nil, nil
 	}
 	for _, root := range append([]string{s.Dir}, s.Write...) {
-		at, err := app.Reachable(dir, root)
+		at, err := trust.Reachable(dir, root)
 		if err != nil {
 			return nil, fmt.Errorf("the configuration's usual place: %w", err)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/app/runs"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
@@ -123,7 +124,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if name := app.AgentID(r.Program); name != r.o.Agent.ID {
+	if name := runs.AgentID(r.Program); name != r.o.Agent.ID {
 		fmt.Fprintf(r.Stderr, "note: the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s\n", name, r.o.Agent.ID)
 	}
 	code, err = r.behind(ctx, until)
@@ -258,7 +259,7 @@ func (r *agent) mayUse(running bool) error {
 
 // sidecarOptions are those of a sidecar for this agent.
 func (r *agent) sidecarOptions() (app.Options, error) {
-	who := holdgate.Agent{ID: app.RunID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong, Starter: r.Config.Approver} // nobody else reaches its door then
+	who := holdgate.Agent{ID: runs.ID(r.Config, r.Program), Confinement: r.Confinement, Proven: r.Confinement == confine.Strong, Starter: r.Config.Approver} // nobody else reaches its door then
 	o, err := r.Host.Options(who, r.Trust, r.Write...)
 	o.Watched = app.Watched{Path: r.Watched, Read: r.Read, First: r.Config}
 	return o, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
+	"github.com/holdgate/holdgate/cmd/holdgate/app/runs"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/handover"
 	"github.com/holdgate/holdgate/cmd/holdgate/undo"
@@ -118,11 +119,11 @@ func (u *undoing) settle(calls []string) (refused []string) {
 }
 
 // warden is for a sidecar of this process.
-func (r *agent) warden() app.Warden {
+func (r *agent) warden() runs.Warden {
 	if r.undo == nil {
-		return app.Warden{}
+		return runs.Warden{}
 	}
-	return app.Warden{Let: r.undo.broker.Let, Settle: r.undo.settle}
+	return runs.Warden{Let: r.undo.broker.Let, Settle: r.undo.settle}
 }
 
 // heed does what the sidecar of another process says, until one side has ended.

@@ -1,10 +1,8 @@
-package app
+package runs
 
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/handover"
@@ -12,7 +10,7 @@ import (
 )
 
 // keep notes what a run is served by.
-func (r *runs) keep(id string, doors handover.Opened) error {
+func (r *Runs) keep(id string, doors handover.Opened) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.leaving != nil {
@@ -25,15 +23,15 @@ func (r *runs) keep(id string, doors handover.Opened) error {
 // errReplaced is what a run is told that comes when this process makes way.
 var errReplaced = errors.New("another process is just taking this one's place: start the agent again in a moment")
 
-// leave is for when another process is to take this one's place: it goes on with the runs.
-func (r *runs) leave() {
+// Leave is for when another process is to take this one's place: it goes on with the runs.
+func (r *Runs) Leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leaving = map[string]*takeover.Run{}
 	for id, doors := range r.doors {
 		d, files, err := doors.Files()
 		if err != nil {
-			r.a.log.Error("an agent ends with this process, for its listeners cannot be passed on", "agent", id, "err", err)
+			r.c.Logger.Error("an agent ends with this process, for its listeners cannot be passed on", "agent", id, "err", err)
 			continue
 		}
 		r.leaving[id] = &takeover.Run{Doors: d.Files, Files: files}
@@ -41,7 +39,7 @@ func (r *runs) leave() {
 }
 
 // leaves reports whether another process goes on with a run.
-func (r *runs) leaves(id string) bool {
+func (r *Runs) leaves(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.leaving[id] != nil
@@ -49,7 +47,7 @@ func (r *runs) leaves(id string) bool {
 
 // pass puts a run aside, which is not served here any longer, where it stays and another
 // process goes on with it.
-func (r *runs) pass(k *takeover.Run, stays bool) bool {
+func (r *Runs) pass(k *takeover.Run, stays bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.leaving[k.Agent]
@@ -62,21 +60,21 @@ func (r *runs) pass(k *takeover.Run, stays bool) bool {
 		}
 		return false
 	}
-	k.Doors, k.Files, k.Lapsed, k.Accounts = l.Doors, l.Files, r.over[k.Agent], r.a.proxy.Accounts(k.Agent)
+	k.Doors, k.Files, k.Lapsed, k.Accounts = l.Doors, l.Files, r.over[k.Agent], r.proxy.Accounts(k.Agent)
 	r.passed = append(r.passed, *k)
 	return true
 }
 
-// left are the runs that another process goes on with, once this one has stopped.
-func (r *runs) left() []takeover.Run {
+// Left are the runs that another process goes on with, once this one has stopped.
+func (r *Runs) Left() []takeover.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.passed
 }
 
-// enterKept takes up runs that another sidecar has left to this one. It returns an error
+// EnterKept takes up runs that another sidecar has left to this one. It returns an error
 // where the configuration does not let them run.
-func (r *runs) enterKept(list []takeover.Run) error {
+func (r *Runs) EnterKept(list []takeover.Run) error {
 	r.mu.Lock()
 	for _, k := range list {
 		r.begin(k.Agent, k.Writable)
@@ -85,25 +83,18 @@ func (r *runs) enterKept(list []takeover.Run) error {
 		}
 	}
 	r.mu.Unlock()
-	return r.check(r.a.c)
+	return r.Fits(r.c.InForce())
 }
 
-// names are the agents of the runs.
-func (r *runs) names() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.live))
-}
-
-// serveKept serves the runs that were taken up.
-func (r *runs) serveKept(list []takeover.Run) {
+// ServeKept serves the runs that were taken up.
+func (r *Runs) ServeKept(list []takeover.Run) {
 	for _, k := range list {
-		r.a.work.Go(func() { r.during(&k, r.goOn) })
+		r.work.Go(func() { r.during(&k, r.goOn) })
 	}
 }
 
 // goOn serves a run that another sidecar has served.
-func (r *runs) goOn(k *takeover.Run) (passed bool, err error) {
+func (r *Runs) goOn(k *takeover.Run) (passed bool, err error) {
 	_ = k.Conn.SetReadDeadline(time.Time{})
 	doors, err := handover.Open(handover.Doors{Files: k.Doors}, k.Files)
 	if err == nil {
@@ -113,6 +104,6 @@ func (r *runs) goOn(k *takeover.Run) (passed bool, err error) {
 		doors.Close()
 		return false, fmt.Errorf("taking its listeners: %w", err)
 	}
-	r.a.proxy.RunGoesOn(k.Agent, k.Accounts)
+	r.proxy.RunGoesOn(k.Agent, k.Accounts)
 	return r.serve(k, doors, func() error { return nil })
 }

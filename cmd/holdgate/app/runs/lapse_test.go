@@ -1,4 +1,4 @@
-package app
+package runs
 
 import (
 	"testing"
@@ -9,10 +9,9 @@ import (
 func TestWhatCannotBeUndoneAnyLongerIsNotProven(t *testing.T) {
 	t.Parallel()
 	own := false
-	a := &App{o: Options{Agent: holdgate.Agent{ID: "own"}, UndoLapsed: func() bool { return own }}}
-	a.runs = newRuns(a)
+	r := New(Config{Own: holdgate.Agent{ID: "own"}, Lapsed: func() bool { return own }})
 	proven := func(id string) bool {
-		return a.runs.stillProven(holdgate.Agent{ID: id, Proofs: holdgate.Proofs{Undo: true}}).Undo
+		return r.StillProven(holdgate.Agent{ID: id, Proofs: holdgate.Proofs{Undo: true}}).Undo
 	}
 	if !proven("own") || !proven("claude") {
 		t.Error("nothing has lapsed, and undo is not proven")
@@ -21,7 +20,7 @@ func TestWhatCannotBeUndoneAnyLongerIsNotProven(t *testing.T) {
 	if proven("own") || !proven("claude") {
 		t.Error("the one of this process has lapsed, and nothing else")
 	}
-	a.runs.lapse("claude")
+	r.lapse("claude")
 	if proven("claude") {
 		t.Error("that of another process has lapsed")
 	}

@@ -1,4 +1,6 @@
-package app
+// Package trust says what a sidecar's decisions rest on, and whether an agent that can
+// write in a folder could change it.
+package trust
 
 import (
 	"errors"
@@ -15,11 +17,11 @@ import (
 // would decide for them.
 type trusted struct{ what, path string }
 
-// Trusted are the files and folders that the sidecar's decisions rest on:
-// policy, configuration, plugins and the program itself.
-func Trusted(c config.Config, o Options) []string {
+// Files are the files and folders that the sidecar's decisions rest on: policy,
+// configuration, plugins and the program itself, which may be empty.
+func Files(c config.Config, program string) []string {
 	var paths []string
-	for _, t := range trustedPaths(c, o) {
+	for _, t := range trustedPaths(c, program) {
 		if t.path != "" {
 			paths = append(paths, t.path)
 		}
@@ -27,8 +29,8 @@ func Trusted(c config.Config, o Options) []string {
 	return paths
 }
 
-func trustedPaths(c config.Config, o Options) []trusted {
-	list := []trusted{{"the configuration", c.File}, {"the program", o.Program}}
+func trustedPaths(c config.Config, program string) []trusted {
+	list := []trusted{{"the configuration", c.File}, {"the program", program}}
 	for _, f := range c.Files() {
 		if f.Decides {
 			list = append(list, trusted{f.Key, f.Path})
@@ -54,14 +56,11 @@ func Masked(c config.Config) []string {
 	return slices.Compact(paths)
 }
 
-// checkWritable refuses to rest decisions on what an agent can write that can write
-// in these folders.
-func checkWritable(c config.Config, o Options, roots []string) error {
-	if o.TrustWritable {
-		return nil
-	}
+// Check refuses to rest decisions on what an agent can write that can write in these
+// folders.
+func Check(c config.Config, program string, roots []string) error {
 	var faults []error
-	for _, t := range trustedPaths(c, o) {
+	for _, t := range trustedPaths(c, program) {
 		for _, root := range roots {
 			at, err := Reachable(t.path, root)
 			if err != nil {
