@@ -37,7 +37,7 @@ var imports = map[string][]string{
 	"approvals/briefing":        {"."},
 	"approvals/folder":          {".", "approvals/briefing"},
 	"approvals/sessions":        {".", "store"},
-	"approvals":                 {"approvals/passkeys", ".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people", "approvals/record", "approvals/refusals", "approvals/tasks", "approvals/tools", "approvals/grants", "approvals/members", "approvals/redact", "approvals/agents", "approvals/tracks", "approvals/folder"},
+	"approvals":                 {"approvals/passkeys", ".", "store", "store/audit", "approvals/briefing", "approvals/sessions", "approvals/people", "approvals/record", "approvals/refusals", "approvals/tasks", "approvals/tools", "approvals/grants", "approvals/members", "approvals/quota", "approvals/redact", "approvals/agents", "approvals/tracks", "approvals/folder"},
 	"approvals/people":          {"."},
 	"approvals/passkeys":        {".", "approvals/people", "approvals/record", "store", "store/audit"},
 	"approvals/record":          {".", "approvals/briefing", "approvals/people", "store", "store/audit", "approvals/redact"},
@@ -49,6 +49,7 @@ var imports = map[string][]string{
 	"approvals/tools":           {".", "approvals/record", "store", "store/audit"},
 	"approvals/grants":          {".", "approvals/people", "approvals/record", "approvals/redact", "store", "store/audit"},
 	"approvals/redact":          {"."},
+	"approvals/quota":           {"approvals/record"},
 	"approvals/members":         {"approvals/record", "store"},
 	"approvals/agents":          {".", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},
 	"approvals/tracks":          {".", "approvals/agents", "approvals/briefing", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},
@@ -128,6 +129,8 @@ var imports = map[string][]string{
 	"proxy/model":          {".", "proxy/trace", "approvals", "approvals/sessions", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire"},
 	"proxy/socket":         {".", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire"},
 	"proxy":                {"proxy/drain", "proxy/socket", "proxy/acp", "proxy/acpproxy", "proxy/trace", "proxy/model", "proxy/steps", "proxy/intercept", "proxy/mcpproxy", ".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/hook", "proxy/authzen", "proxy/extauthz", "proxy/gate", "store/audit", "proxy/wire", "proxy/mcp", "proxy/mcpserver", "proxy/mcpproxy/stdio", "proxy/identity", "proxy/caller", "proxy/credential", "proxy/route", "proxy/upstream", "approvals/tracks"},
+
+	"approvals/record/recordtest": {".", "approvals/people", "approvals/record", "store", "store/audit", "store/teststore"},
 
 	"proxy/proxytest": {".", "approvals", "approvals/agents", "approvals/sessions", "proxy", "proxy/caller", "proxy/identity", "proxy/intercept", "proxy/route", "rego", "store", "store/audit", "store/teststore"},
 

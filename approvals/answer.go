@@ -164,9 +164,7 @@ func (t *transition) expect(x *record.StoredExchange, b record.StoredBody) error
 		b.Erase = max(b.Erase, x.Body.Erase)
 		more -= x.Body.Bytes
 	}
-	if more < 0 {
-		t.q.ledger.gives(t.Change, accountOf(x.Agent, x.Session, x.Proven), account{bytes: -more})
-	} else if err := t.q.ledger.charges(t.Change, accountOf(x.Agent, x.Session, x.Proven), account{bytes: more}); err != nil {
+	if err := t.q.ledger.Grow(t.Change, x, more); err != nil {
 		return err
 	}
 	x.Bytes += more

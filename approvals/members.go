@@ -70,19 +70,12 @@ func (q *Queue) bury(ctx context.Context) error {
 func (q *Queue) takeOver(ctx context.Context, life string) error {
 	var held []string
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		for p, err := range tx.Scan(record.PrefixOpen, "") {
-			if err != nil {
-				return err
-			}
-			var x record.StoredOpen
-			if err := record.Decode(p.Key, p.Value, &x); err != nil {
-				return err
-			}
+		return record.EachOpen(tx, func(id string, x record.StoredOpen) error {
 			if x.Member == life {
-				held = append(held, strings.TrimPrefix(p.Key, record.PrefixOpen))
+				held = append(held, id)
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return err

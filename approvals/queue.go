@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/members"
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
+	"github.com/holdgate/holdgate/approvals/quota"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/refusals"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -113,7 +113,7 @@ type Queue struct {
 	own     atomic.Pointer[InForce] // of a queue whose Config has no InForce
 	book    *record.Book
 	index   *index
-	ledger  *ledger
+	ledger  *quota.Ledger
 	disk    store.Disk // nil where the store has none
 	strain  atomic.Pointer[strain]
 	timer   *timer
@@ -156,7 +156,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		}
 	}
 	q := &Queue{
-		c: c, index: newIndex(), ledger: newLedger(c.Limits), timer: newTimer(), silence: newSilenceTracker(),
+		c: c, index: newIndex(), ledger: quota.New(c.Limits), timer: newTimer(), silence: newSilenceTracker(),
 
 		reserved: newReservations(),
 	}
@@ -166,7 +166,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.disk, _ = c.Store.(store.Disk)
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People, Conceal: c.Conceal}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.checkSpace), refusals.New(q.book, c.Retention.Refused, q.checkSpace), tools.New(q.book, c.Logger)
-	q.ledger.follow(q.book)
+	q.ledger.Follow(q.book)
 	q.tellEnded()
 	q.Agents = agents.New(q.book, agents.Followers{
 		Resumed: func(c *record.Change, agent, by string) error { return q.Sessions.Resume(c, agent, by) },
@@ -225,6 +225,9 @@ func (q *Queue) Close() error {
 	return nil
 }
 
+// Pending is how many requests wait for people.
+func (q *Queue) Pending() int { return q.ledger.Pending() }
+
 // People returns who may answer.
 func (q *Queue) People() *people.People { return q.c.InForce().People }
 
@@ -262,17 +265,9 @@ func (q *Queue) takeUp(ctx context.Context) error {
 	var restart []record.Due
 	var stopped []string
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
-		for p, err := range tx.Scan(record.PrefixOpen, "") {
-			if err != nil {
-				return err
-			}
-			var x record.StoredOpen
-			if err := record.Decode(p.Key, p.Value, &x); err != nil {
-				return err
-			}
-			id := strings.TrimPrefix(p.Key, record.PrefixOpen)
+		err := record.EachOpen(tx, func(id string, x record.StoredOpen) (err error) {
 			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
-			q.ledger.add(charge{accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes}})
+			q.ledger.AddOpen(x)
 			taken := false
 			if q.member != nil {
 				if taken, err = q.member.Other(tx, x.Member); err != nil {
@@ -282,19 +277,18 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			if x.Sending && !taken {
 				orphans = append(orphans, id)
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		for p, err := range tx.Scan(record.PrefixPending, "") {
-			if err != nil {
-				return err
-			}
-			var a record.StoredAsked
-			if err := record.Decode(p.Key, p.Value, &a); err != nil {
-				return err
-			}
-			q.ledger.add(charge{accountOf(a.Agent, a.Session, a.Proven), account{pending: 1}})
+		err = record.EachAsked(tx, func(a record.StoredAsked) {
+			q.ledger.AddAsked(a)
 			q.Agents.Know(a.Agent)
+		})
+		if err != nil {
+			return err
 		}
-		var err error
 		if stopped, err = q.Agents.TakeUp(tx); err != nil {
 			return err
 		}

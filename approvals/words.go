@@ -3,6 +3,7 @@ package approvals
 import (
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/quota"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/tracks"
 )
@@ -41,6 +42,10 @@ type (
 	AgentStatus = agents.Status
 	// A Session is one as people see it.
 	Session = tracks.Session
+	// Limits bound what one agent may have in the queue.
+	Limits = quota.Limits
+	// A QuotaError says that an agent has as much in the queue as it may.
+	QuotaError = quota.Error
 	// EventType says what happened to a request.
 	EventType = record.EventType
 )

@@ -30,7 +30,7 @@ type Followers struct {
 	Redirected func(c *record.Change, agent, by, what string) error // an instruction is left for its next model request
 }
 
-// NewKeeper keeps the agents of a book, once [Keeper.TakeUp] has read them.
+// New keeps the agents of a book, once [Keeper.TakeUp] has read them.
 func New(b *record.Book, f Followers) *Keeper {
 	return &Keeper{b, f, newStatuses(), &activity{agents: make(map[string]*Agent)}}
 }

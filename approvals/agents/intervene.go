@@ -14,7 +14,7 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// InterventionAction is what a person does to an agent.
+// Action is what a person does to an agent.
 type Action string
 
 // The interventions.
@@ -22,7 +22,7 @@ const (
 	Pause  Action = "pause"  // no further call is released
 	Resume Action = "resume" // ends a pause or a stop
 	Stop   Action = "stop"   // held calls are cancelled, everything new is refused
-	// InterventionRedirect leaves an instruction, which goes into the agent's next
+	// Redirect leaves an instruction, which goes into the agent's next
 	// model request.
 	Redirect Action = "redirect"
 )

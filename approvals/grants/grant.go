@@ -29,7 +29,7 @@ type Keeper struct {
 	max time.Duration // how long a grant may last
 }
 
-// NewKeeper keeps the grants of a book, and follows its requests.
+// New keeps the grants of a book, and follows its requests.
 func New(b *record.Book, max time.Duration) *Keeper {
 	k := &Keeper{b, max}
 	b.Asked = append(b.Asked, countAsked)

@@ -19,10 +19,10 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// wayRemember is the way of answering that makes a grant.
+// WayRemember is the way of answering that makes a grant.
 const WayRemember = "remember"
 
-// rememberable says why no answer to the question can stand for later calls,
+// Rememberable says why no answer to the question can stand for later calls,
 // or "".
 func Rememberable(h holdgate.HoldSpec, rule string, l *record.Similarity) string {
 	switch {
@@ -44,7 +44,7 @@ func Rememberable(h holdgate.HoldSpec, rule string, l *record.Similarity) string
 	return ""
 }
 
-// hold is the question of a request as its rule asked it.
+// asked is the question of a request as its rule asked it.
 func asked(r *record.StoredRequest) holdgate.HoldSpec {
 	return holdgate.HoldSpec{Required: r.Required, Kind: r.Kind, Allow: r.Allow, Approvers: r.Approvers}
 }
@@ -225,7 +225,7 @@ func (k *Keeper) makeOnce(c *record.Change, r *record.StoredRequest) (id, note s
 // onceForSession is what an approval stands for where policy asks once.
 var onceForSession = record.Remember{Scope: record.ScopeSession, Match: record.Match{Kind: record.MatchProvided}, For: record.DefaultGrant}
 
-// asksOnce notes that policy asks the question once, and tells people.
+// AsksOnce notes that policy asks the question once, and tells people.
 func AsksOnce(r *record.StoredRequest, h holdgate.HoldSpec) {
 	l := r.Similarity
 	if r.Once = h.Once && l != nil && l.Provided != "" && l.Shape != nil && Rememberable(h, r.Rule, l) == ""; r.Once {
@@ -292,7 +292,7 @@ func sameMatch(m, o record.Match) bool {
 	})
 }
 
-// gravity ranks risks. One that is not known ranks with medium.
+// Gravity ranks risks. One that is not known ranks with medium.
 func Gravity(r holdgate.Risk) int {
 	switch r {
 	case holdgate.RiskLow:

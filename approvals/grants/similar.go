@@ -79,7 +79,7 @@ func (k *Keeper) Similar(ctx context.Context, s holdgate.Shape) (record.Similar,
 	return found.view(), nil
 }
 
-// similarTo is what became of other requests like this one; nil where there
+// SimilarTo is what became of other requests like this one; nil where there
 // are none.
 func SimilarTo(tx store.Tx, r *record.StoredRequest) (*record.Similar, error) {
 	if r.Similarity == nil {

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -52,30 +53,45 @@ func (c *Change) Leave(r *StoredRequest, at *time.Time) error {
 	return errors.Join(c.Write(r), c.list(r), c.Record(r, audit.TypeLeft, EventLeft, note))
 }
 
-// askedKey sorts the newest first, by the number of its first event: clocks may
+// AskedKey sorts the newest first, by the number of its first event: clocks may
 // be set, and many calls are asked about at once.
 func AskedKey(r *StoredRequest) string { return PrefixAsked + store.Seq(^r.Asked) }
 
-// pendingKey sorts the oldest first.
+// PendingKey sorts the oldest first.
 func PendingKey(r *StoredRequest) string { return PrefixPending + store.Seq(r.Asked) }
 
-// eachAsked calls fn for each pending request's entry in the index, in the
+// EachAsked calls fn for each pending request's entry in the index, in the
 // order of asking.
 func EachAsked(tx store.Tx, fn func(StoredAsked)) error {
-	for p, err := range tx.Scan(PrefixPending, "") {
+	return each(tx, PrefixPending, func(_ string, a StoredAsked) error { fn(a); return nil })
+}
+
+// EachOpen calls fn for each exchange in the list of open ones, until it fails.
+func EachOpen(tx store.Tx, fn func(id string, x StoredOpen) error) error {
+	return each(tx, PrefixOpen, fn)
+}
+
+// each calls fn for each record of a kind, with what stands behind the prefix in its key.
+func each[T any, R interface {
+	*T
+	rec
+}](tx store.Tx, prefix string, fn func(id string, record T) error) error {
+	for p, err := range tx.Scan(prefix, "") {
 		if err != nil {
 			return err
 		}
-		var a StoredAsked
-		if err := Decode(p.Key, p.Value, &a); err != nil {
+		var r T
+		if err := Decode(p.Key, p.Value, R(&r)); err != nil {
 			return err
 		}
-		fn(a)
+		if err := fn(strings.TrimPrefix(p.Key, prefix), r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// size is what a held call is charged with.
+// Size is what a held call is charged with.
 func (c *storedCall) Size() int64 {
 	n := len(c.Arguments) + len(c.ArgumentsRaw)
 	if c.Gate != nil {
@@ -84,12 +100,12 @@ func (c *storedCall) Size() int64 {
 	return int64(n)
 }
 
-// doneKey sorts exchanges that are over by when they ended.
+// DoneKey sorts exchanges that are over by when they ended.
 func DoneKey(at time.Time, id string) string {
 	return PrefixDone + store.Seq(uint64(at.UnixNano())) + "/" + id
 }
 
-// mustBeAnswered makes an ordinary question of a request that a rule would let
+// MustBeAnswered makes an ordinary question of a request that a rule would let
 // silence approve: the window of such a rule is short, and silence that denies
 // takes the time of an ordinary hold.
 func (r *StoredRequest) MustBeAnswered(why string) {
@@ -97,7 +113,7 @@ func (r *StoredRequest) MustBeAnswered(why string) {
 	r.Timeout = max(r.Timeout, holdgate.DefaultHoldTimeout)
 }
 
-// A keptInput is what the log keeps of what a decision was made from.
+// A KeptInput is what the log keeps of what a decision was made from.
 type KeptInput struct{ Arguments, Seen json.RawMessage }
 
 // Kept is what the log keeps of the call that was decided about; nothing where it

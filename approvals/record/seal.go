@@ -44,7 +44,7 @@ func place(exchange string, n, of int) []byte {
 	return fmt.Appendf(nil, "holdgate exchange-body v1/%s/%d/%d", exchange, n, of)
 }
 
-// placeEdited is the place of what a request was edited to.
+// PlaceEdited is the place of what a request was edited to.
 func PlaceEdited(request string) []byte { return fmt.Appendf(nil, "holdgate edited v1/%s", request) }
 
 func (s *Sealer) Seal(plain []byte, exchange string, n, of int) []byte {

@@ -53,7 +53,7 @@ func (k *Keeper) TakeUp(tx store.Tx) error {
 }
 
 // Keep keeps records of calls that were refused, for the caller's later
-// requests ([Refusals.Of]) to the same account: what names the upstream
+// requests ([Keeper.Of]) to the same account: what names the upstream
 // and on whose account it is asked, for a caller's name is its own word and a
 // record has what one upstream alone has seen. What is in a record is the
 // caller's business; it is sealed on the disk. A record that is there already
@@ -96,7 +96,7 @@ func (k *Keeper) Keep(ctx context.Context, who record.Caller, account holdgate.D
 	return nil
 }
 
-// Of returns the records that [Refusals.Keep] has kept of the caller
+// Of returns the records that [Keeper.Keep] has kept of the caller
 // on the account, oldest first.
 func (k *Keeper) Of(ctx context.Context, who record.Caller, account holdgate.Digest) ([][]byte, error) {
 	if !k.any.Load() {

@@ -36,7 +36,7 @@ type Task struct {
 	Expires  time.Time // when it is forgotten
 }
 
-// A TaskState is how far a task is.
+// A State is how far a task is.
 type State string
 
 // The states of a task. Where the process dies while a task is being sent,
@@ -193,7 +193,7 @@ func (k *Keeper) Change(ctx context.Context, id string, fn func(*Task) error) (t
 
 // Get returns an owner's task, with its answer where there is one, and with its
 // call where the server wants to know more. It returns
-// ErrNoTask for one of another owner's, and for one whose time is over.
+// ErrNone for one of another owner's, and for one whose time is over.
 func (k *Keeper) Get(ctx context.Context, owner holdgate.Digest, id string) (t Task, err error) {
 	err = k.store.View(ctx, func(tx store.Tx) error {
 		var s storedTask

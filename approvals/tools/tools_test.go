@@ -1,7 +1,6 @@
 package tools_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,12 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/record/recordtest"
 	"github.com/holdgate/holdgate/approvals/tools"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // A world is a keeper over a store on disk.
@@ -30,16 +28,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, st: teststore.Open(t, t.TempDir())}
-	t.Cleanup(func() { must(t, w.st.Close()) })
-	key := bytes.Repeat([]byte{7}, 32)
-	log, err := audit.Open(t.Context(), w.st, key)
-	must(t, err)
-	digester, err := holdgate.NewDigester(key)
-	must(t, err)
-	team, err := people.New("root", []people.Person{{Name: "ana", Roles: []string{people.RoleApprove}}})
-	must(t, err)
-	w.book = &record.Book{Store: w.st, Log: log, Digester: digester, People: func() *people.People { return team }}
+	w := &world{t: t, st: recordtest.Store(t)}
+	w.book = recordtest.Book(t, w.st)
 	w.restart()
 	return w
 }

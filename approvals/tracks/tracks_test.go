@@ -1,7 +1,6 @@
 package tracks_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +13,11 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/agents"
-	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/approvals/record/recordtest"
 	"github.com/holdgate/holdgate/approvals/sessions"
 	"github.com/holdgate/holdgate/approvals/tracks"
 	"github.com/holdgate/holdgate/store"
-	"github.com/holdgate/holdgate/store/audit"
-	"github.com/holdgate/holdgate/store/teststore"
 )
 
 // A world is a keeper over a store on disk, whose writes a test can have fail.
@@ -45,8 +42,7 @@ var caller = record.Caller{Agent: holdgate.Agent{ID: "ada"}, Session: holdgate.S
 
 func newWorld(t *testing.T, keep time.Duration) *world {
 	t.Helper()
-	w := &world{t: t, st: &failing{Store: teststore.Open(t, t.TempDir())}}
-	t.Cleanup(func() { must(t, w.st.Close()) })
+	w := &world{t: t, st: &failing{Store: recordtest.Store(t)}}
 	w.restart(keep)
 	return w
 }
@@ -54,11 +50,7 @@ func newWorld(t *testing.T, keep time.Duration) *world {
 // restart makes a keeper that knows nothing but what is stored.
 func (w *world) restart(keep time.Duration) {
 	w.t.Helper()
-	log, err := audit.Open(w.t.Context(), w.st, bytes.Repeat([]byte{7}, 32))
-	must(w.t, err)
-	team, err := people.New("root", []people.Person{{Name: "ana", Roles: []string{people.RoleApprove}}})
-	must(w.t, err)
-	w.Keeper = tracks.New(&record.Book{Store: w.st, Log: log, People: func() *people.People { return team }}, tracks.Config{
+	w.Keeper = tracks.New(recordtest.Book(w.t, w.st), tracks.Config{
 		Begin: sessions.Setting{Mode: sessions.ModeAuto}, Keep: keep, Logger: slog.New(slog.DiscardHandler),
 		Gates: func() sessions.Gates { return sessions.Gates{} }, Knows: func(string) bool { return true },
 		Goes:   func(string, string) agents.Status { return agents.Status{State: agents.Running} },

@@ -1,4 +1,6 @@
-package approvals
+// Package quota counts what each agent has waiting in a queue, and refuses what would be
+// more than it may have.
+package quota
 
 import (
 	"fmt"
@@ -18,16 +20,16 @@ type Limits struct {
 	HeldBytes int64 // of the calls and answers that are kept while they wait
 }
 
-// A QuotaError says that an agent has as much in the queue as it may. It reads
+// An Error says that an agent has as much in the queue as it may. It reads
 // as a sentence for the agent and its user.
-type QuotaError struct {
+type Error struct {
 	Limit string // the setting: "limits.pending" or "limits.held_bytes"
 	Max   int64
 	Have  int64 // what it would come to
 }
 
 // Error says which limit it is, how much it allows, and who can raise it.
-func (e *QuotaError) Error() string {
+func (e *Error) Error() string {
 	what := fmt.Sprintf("%d calls of this agent would wait for people, and %d may", e.Have, e.Max)
 	if e.Limit == limitHeldBytes {
 		what = fmt.Sprintf("what this agent has waiting would take %d bytes, and %d are allowed", e.Have, e.Max)
@@ -70,20 +72,32 @@ func accountOf(id, session string, proven bool) string {
 
 const prefixAsserted = "asserted/"
 
-// A ledger keeps the accounts. What a transition takes is charged while it
+// A Ledger keeps the accounts. What a change of state takes is charged while it
 // runs, so that those of one batch see each other; what it gives back counts
-// once it is durable.
-type ledger struct {
+// once it is durable. It is safe for concurrent use, and a view of the store: see
+// [Ledger.AddOpen] and [Ledger.AddAsked].
+type Ledger struct {
 	limits Limits
 
 	mu       sync.Mutex
 	accounts map[string]account
 }
 
-func newLedger(l Limits) *ledger { return &ledger{limits: l, accounts: make(map[string]account)} }
+// New returns a ledger of nothing.
+func New(l Limits) *Ledger { return &Ledger{limits: l, accounts: make(map[string]account)} }
+
+// AddOpen counts an exchange that is there, over a limit or not.
+func (l *Ledger) AddOpen(x record.StoredOpen) {
+	l.add(charge{accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes}})
+}
+
+// AddAsked counts a request that waits, over a limit or not.
+func (l *Ledger) AddAsked(a record.StoredAsked) {
+	l.add(charge{accountOf(a.Agent, a.Session, a.Proven), account{pending: 1}})
+}
 
 // reserve charges an account, unless that would exceed a limit.
-func (l *ledger) reserve(c charge) error {
+func (l *Ledger) reserve(c charge) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.accounts[c.agent].plus(c.account)
@@ -93,9 +107,9 @@ func (l *ledger) reserve(c charge) error {
 	}
 	switch {
 	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(l.limits.Pending)):
-		return &QuotaError{Limit: limitPending, Max: int64(l.limits.Pending), Have: int64(all.pending)}
+		return &Error{Limit: limitPending, Max: int64(l.limits.Pending), Have: int64(all.pending)}
 	case c.bytes > 0 && over(own.bytes, all.bytes, l.limits.HeldBytes):
-		return &QuotaError{Limit: limitHeldBytes, Max: l.limits.HeldBytes, Have: all.bytes}
+		return &Error{Limit: limitHeldBytes, Max: l.limits.HeldBytes, Have: all.bytes}
 	}
 	l.charge(c)
 	return nil
@@ -110,7 +124,7 @@ func over(own, all, limit int64) bool {
 func (a account) plus(b account) account { return account{a.pending + b.pending, a.bytes + b.bytes} }
 
 // charge changes an account, and the shared one with it. It needs the lock.
-func (l *ledger) charge(c charge) {
+func (l *Ledger) charge(c charge) {
 	names := []string{c.agent}
 	if strings.HasPrefix(c.agent, prefixAsserted) {
 		names = append(names, sharedAccount)
@@ -122,20 +136,17 @@ func (l *ledger) charge(c charge) {
 	}
 }
 
-// add charges accounts with what is there, over a limit or not.
-func (l *ledger) add(charges ...charge) {
+func (l *Ledger) add(c charge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range charges {
-		l.charge(c)
-	}
+	l.charge(c)
 }
 
 // give returns what was charged.
-func (l *ledger) give(c charge) { l.add(charge{c.agent, account{-c.pending, -c.bytes}}) }
+func (l *Ledger) give(c charge) { l.add(charge{c.agent, account{-c.pending, -c.bytes}}) }
 
-// pending is how many requests wait, of all agents.
-func (l *ledger) pending() (n int) {
+// Pending is how many requests wait, of all agents.
+func (l *Ledger) Pending() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, a := range l.accounts {
@@ -146,11 +157,18 @@ func (l *ledger) pending() (n int) {
 	return n
 }
 
-// Pending is how many requests wait for people.
-func (q *Queue) Pending() int { return q.ledger.pending() }
+// Grow counts so many bytes more of an exchange, or fewer, or returns an [*Error].
+func (l *Ledger) Grow(c *record.Change, x *record.StoredExchange, more int64) error {
+	agent := accountOf(x.Agent, x.Session, x.Proven)
+	if more < 0 {
+		l.gives(c, agent, account{bytes: -more})
+		return nil
+	}
+	return l.charges(c, agent, account{bytes: more})
+}
 
-// charges charges the agent of an exchange; see [ledger].
-func (l *ledger) charges(c *record.Change, agent string, a account) error {
+// charges charges an account, until the change is undone.
+func (l *Ledger) charges(c *record.Change, agent string, a account) error {
 	what := charge{agent, a}
 	if err := l.reserve(what); err != nil {
 		return err
@@ -160,12 +178,12 @@ func (l *ledger) charges(c *record.Change, agent string, a account) error {
 }
 
 // gives returns a charge once the change is durable.
-func (l *ledger) gives(c *record.Change, agent string, a account) {
+func (l *Ledger) gives(c *record.Change, agent string, a account) {
 	c.Durable(func() { l.give(charge{agent, a}) })
 }
 
-// follow has the ledger follow the changes of a book.
-func (l *ledger) follow(b *record.Book) {
+// Follow has the ledger follow the changes of a book.
+func (l *Ledger) Follow(b *record.Book) {
 	b.Asking = append(b.Asking, func(c *record.Change, r *record.StoredRequest) error {
 		return l.charges(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1, bytes: r.Call.Size()})
 	})
