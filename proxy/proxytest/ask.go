@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net"
@@ -110,4 +113,48 @@ func (g *Sidecar) Refusals() []string {
 		rules = append(rules, e.Decision.Rule)
 	}
 	return rules
+}
+
+// Post sends a model request through the base-URL door.
+func (g *Sidecar) Post(ctx context.Context, path, body string) *http.Response {
+	g.T.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+path, strings.NewReader(body))
+	Must(g.T, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := g.Client.Do(req)
+	Must(g.T, err)
+	g.T.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// ReadAll reads to the end.
+func ReadAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	Must(t, err)
+	return string(b)
+}
+
+// Until reads a stream until what was read contains the words.
+func Until(t testing.TB, r *bufio.Reader, words string) string {
+	t.Helper()
+	var b strings.Builder
+	for !strings.Contains(b.String(), words) {
+		line, err := r.ReadString('\n')
+		b.WriteString(line)
+		if err != nil {
+			t.Fatalf("the stream ended before %q: %v\n%s", words, err, b.String())
+		}
+	}
+	return b.String()
+}
+
+// Proxied returns a client that goes through the forward proxy and trusts the
+// gate's CA.
+func (g *Sidecar) Proxied() *http.Client {
+	pool := x509.NewCertPool()
+	pool.AddCert(g.CA.Leaf)
+	tr := &http.Transport{Proxy: http.ProxyURL(ParseURL(g.T, g.URL)), TLSClientConfig: &tls.Config{RootCAs: pool}, DisableCompression: true}
+	g.T.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
 }
