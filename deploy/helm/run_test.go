@@ -123,7 +123,7 @@ func (p *pod) await(t *testing.T, status int, text string) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for until := time.Now().Add(time.Minute); ; <-tick.C {
+	for until := time.Now().Add(3 * time.Minute); ; <-tick.C {
 		got, body := p.ready(t)
 		if got == status && strings.Contains(body, text) {
 			return

@@ -79,19 +79,27 @@ func agentPrograms() []agentProgram {
 	}
 }
 
-// start starts the agent in a project with a folder data, and has its model ask
-// for `rm -rf` of it.
-func (a agentProgram) start(t *testing.T, base, marker string) (p *process, data string) {
+// inProject finds an agent's program, and makes a home for it and a project with a folder, which its model asks it to
+// remove.
+func inProject(t *testing.T, name, marker string) (program, home, project, data string) {
 	t.Helper()
-	program := filepath.Join(clientsDir(t), "node_modules", ".bin", a.program)
+	program = filepath.Join(clientsDir(t), "node_modules", ".bin", name)
 	if _, err := os.Stat(program); err != nil {
-		t.Skipf("%s is not installed: %v", a.program, err)
+		t.Skipf("%s is not installed: %v", name, err)
 	}
-	home, project := t.TempDir(), t.TempDir()
+	home, project = t.TempDir(), t.TempDir()
 	data = filepath.Join(project, "data-"+marker)
 	if err := os.Mkdir(data, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return program, home, project, data
+}
+
+// start starts the agent in a project with a folder data, and has its model ask
+// for `rm -rf` of it.
+func (a agentProgram) start(t *testing.T, base, marker string) (p *process, data string) {
+	t.Helper()
+	program, home, project, data := inProject(t, a.program, marker)
 	if a.prepare != nil {
 		a.prepare(t, base, home, project)
 	}

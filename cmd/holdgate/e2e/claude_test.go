@@ -19,15 +19,7 @@ const heldWithin = time.Minute
 // data, and has its model ask for `rm -rf` of it.
 func claude(t *testing.T, marker string, env []string) (p *process, data string) {
 	t.Helper()
-	program := filepath.Join(clientsDir(t), "node_modules", ".bin", "claude")
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("Claude Code is not installed: %v", err)
-	}
-	home, project := t.TempDir(), t.TempDir()
-	data = filepath.Join(project, "data-"+marker)
-	if err := os.Mkdir(data, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program, home, project, data := inProject(t, "claude", marker)
 	p = start(t, func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, "-p", "run: rm -rf data-"+marker, "--allowedTools", "Bash")
 		cmd.Dir = project

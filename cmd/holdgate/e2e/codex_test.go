@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,15 +20,7 @@ const (
 // has its model ask for `rm -r` of it; it refuses `rm -rf` by itself.
 func codex(t *testing.T, marker string, provider, env []string) (p *process, data string) {
 	t.Helper()
-	program := filepath.Join(clientsDir(t), "node_modules", ".bin", "codex")
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("Codex is not installed: %v", err)
-	}
-	home, project := t.TempDir(), t.TempDir()
-	data = filepath.Join(project, "data-"+marker)
-	if err := os.Mkdir(data, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program, home, project, data := inProject(t, "codex", marker)
 	args := append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, provider...)
 	p = start(t, func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, append(args, "run: rm -r data-"+marker)...)

@@ -202,15 +202,7 @@ func hookedPrograms() map[string]agentProgram {
 // command on a folder of its project.
 func (a agentProgram) hooked(t *testing.T, base, door, marker string, args ...string) (p *process, data string) {
 	t.Helper()
-	program := filepath.Join(clientsDir(t), "node_modules", ".bin", a.program)
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("%s is not installed: %v", a.program, err)
-	}
-	home, project := t.TempDir(), t.TempDir()
-	data = filepath.Join(project, "data-"+marker)
-	if err := os.Mkdir(data, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program, home, project, data := inProject(t, a.program, marker)
 	if a.prepare != nil {
 		a.prepare(t, base, home, project)
 	}

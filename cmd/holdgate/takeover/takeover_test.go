@@ -95,6 +95,32 @@ func answers(t *testing.T, ln net.Listener, path, says string) {
 	}
 }
 
+// goesOn is the one run that is kept, which is served: its door answers, and its process hears.
+func goesOn(t *testing.T, k *Kept, door string, process *net.UnixConn) Run {
+	t.Helper()
+	got := k.Runs()
+	if len(got) != 1 {
+		t.Fatalf("the runs are %+v", got)
+	}
+	doors, err := handover.Open(handover.Doors{Files: got[0].Doors}, got[0].Files)
+	must(t, err)
+	answers(t, doors.Agents[0], door, "the run's")
+	_, err = got[0].Conn.Write([]byte("x"))
+	must(t, err)
+	if n, err := process.Read(make([]byte, 1)); n != 1 {
+		t.Errorf("the run's process hears nothing: %v", err)
+	}
+	return got[0]
+}
+
+// isGone fails the test where a socket is there after its listener's end.
+func isGone(t *testing.T, path string) {
+	t.Helper()
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is there after its end: %v", err)
+	}
+}
+
 func TestOneTakesAnothersPlace(t *testing.T) {
 	t.Parallel()
 	o := newOld(t)
@@ -127,26 +153,15 @@ func TestOneTakesAnothersPlace(t *testing.T) {
 	if other, err := p.Kept.Listener("agents", "127.0.0.1:1"); other != nil || err != nil {
 		t.Errorf("another address has a door: %v, %v", other, err)
 	}
-	got := p.Kept.Runs()
-	if len(got) != 1 || got[0].Agent != "claude" || got[0].Asked != 7 || string(got[0].Unread) != `{"do` {
-		t.Fatalf("the runs are %+v", got)
-	}
-	doors, err := handover.Open(handover.Doors{Files: got[0].Doors}, got[0].Files)
-	must(t, err)
-	answers(t, doors.Agents[0], door, "the run's")
-	_, err = got[0].Conn.Write([]byte("x"))
-	must(t, err)
-	if n, err := process.Read(make([]byte, 1)); n != 1 {
-		t.Errorf("the run's process hears nothing: %v", err)
+	if got := goesOn(t, p.Kept, door, process); got.Agent != "claude" || got.Asked != 7 || string(got.Unread) != `{"do` {
+		t.Errorf("the run is %+v", got)
 	}
 	p.Ready()
 	if e := <-over; e.kept != nil || e.err != nil {
 		t.Errorf("the old one goes on: %v, %v", e.kept, e.err)
 	}
 	must(t, ln.Close())
-	if _, err := os.Lstat(o.door.Address); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket is there after its end: %v", err)
-	}
+	isGone(t, o.door.Address)
 }
 
 // Wherever the new one ends before it is ready, the old one goes on.
@@ -194,23 +209,10 @@ func TestASuccessorThatEnds(t *testing.T) {
 			ln, err := k.Listener("agents", o.door.Address)
 			must(t, err)
 			answers(t, ln, o.door.Address, "the old one")
-			got := k.Runs()
-			if len(got) != 1 {
-				t.Fatalf("the runs are %+v", got)
-			}
-			doors, err := handover.Open(handover.Doors{Files: got[0].Doors}, got[0].Files)
-			must(t, err)
-			answers(t, doors.Agents[0], door, "the run's")
-			_, err = got[0].Conn.Write([]byte("x"))
-			must(t, err)
-			if n, err := process.Read(make([]byte, 1)); n != 1 {
-				t.Errorf("the run's process hears nothing: %v", err)
-			}
+			goesOn(t, k, door, process)
 			k.Served()
 			must(t, ln.Close())
-			if _, err := os.Lstat(o.door.Address); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the socket is there after its end: %v", err)
-			}
+			isGone(t, o.door.Address)
 		})
 	}
 }

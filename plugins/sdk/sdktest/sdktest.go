@@ -16,8 +16,9 @@ import (
 	"github.com/holdgate/holdgate/plugins/sdk"
 )
 
-// deadline bounds every call: a channel that takes longer counts as hanging.
-const deadline = 10 * time.Second
+// deadline bounds every call: a channel that takes longer counts as hanging. It is long: that a machine is busy is no
+// fault of the channel.
+const deadline = time.Minute
 
 // A Subject is a channel to be proven. All fields must be set, but one of New
 // and Start.
