@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,14 +20,7 @@ import (
 // unwaited waits until no connection of an MCP client's waits.
 func unwaited(g *proxytest.Sidecar) {
 	g.T.Helper()
-	for begin := time.Now(); ; runtime.Gosched() {
-		if g.Server.MCP().Idle() {
-			return
-		}
-		if time.Since(begin) > proxytest.Patience {
-			g.T.Fatal("a wait did not end")
-		}
-	}
+	proxytest.Await(g.T, "the end of a wait", func() (bool, any) { return g.Server.MCP().Idle(), nil })
 }
 
 func TestACancelledCallIsWithdrawnAndCanBePickedUp(t *testing.T) {

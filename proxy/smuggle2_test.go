@@ -22,6 +22,15 @@ import (
 // fields is a list of header fields as HTTP/2 sends it: names and values in turn.
 type fields []string
 
+// at are the fields with what stands in braces filled in.
+func (list fields) at(path, scheme, authority string) (filled fields) {
+	fill := strings.NewReplacer("{path}", path, "{scheme}", scheme, "{authority}", authority)
+	for _, f := range list {
+		filled = append(filled, fill.Replace(f))
+	}
+	return filled
+}
+
 // say2 sends one request in HTTP/2 frames and returns its status, or 0 where
 // the stream or the connection was ended instead.
 func say2(t *testing.T, c net.Conn, list fields, body string) int {
@@ -66,6 +75,48 @@ func say2(t *testing.T, c net.Conn, list fields, body string) int {
 	}
 }
 
+// http2Requests are what is said, with {path}, {scheme} and {authority} as the way in has them.
+var http2Requests = []struct {
+	name string
+	list fields
+	body string
+	want string // "METHOD PATH BODY"; else nothing
+}{
+	{name: "a plain request", want: "GET /a ", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a body with its length", body: "abc", want: "POST /a abc", list: fields{":method", "POST", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "content-length", "3"}},
+	{name: "a body shorter than its length", body: "abc", list: fields{":method", "POST", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "content-length", "30"}},
+	{name: "a body longer than its length", body: "abcGET /forbidden HTTP/1.1\r\n\r\n", list: fields{":method", "POST", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "content-length", "3"}},
+	{name: "two lengths", body: "abc", list: fields{":method", "POST", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "content-length", "2", "content-length", "3"}},
+	{name: "a transfer coding", body: "3\r\nabc\r\n0\r\n\r\n", list: fields{":method", "POST", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "transfer-encoding", "chunked"}},
+	{name: "a Connection", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "connection", "upgrade", "upgrade", "websocket"}},
+	{name: "a TE of another kind", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "te", "gzip"}},
+	{name: "two paths", list: fields{":method", "GET", ":path", "{path}", ":path", "{path}/forbidden", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "two methods", list: fields{":method", "GET", ":method", "DELETE", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "two authorities", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", ":authority", "other.example"}},
+	{name: "a pseudo-field behind the others", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", "x-a", "b", ":authority", "{authority}"}},
+	{name: "a pseudo-field that nobody knows", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", ":x", "y"}},
+	{name: "a protocol to connect to", list: fields{":method", "CONNECT", ":protocol", "websocket", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a tunnel in the tunnel", list: fields{":method", "CONNECT", ":authority", "127.0.0.9:1"}},
+	{name: "a request line in the method", list: fields{":method", "GET /forbidden HTTP/1.1\r\nX: ", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a blank in the method", list: fields{":method", "GET /forbidden", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a line break in the path", list: fields{":method", "GET", ":path", "{path} HTTP/1.1\r\nX: y", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a blank in the path is escaped", want: "GET /a%20HTTP/1.1 ", list: fields{":method", "GET", ":path", "{path} HTTP/1.1", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "no path", list: fields{":method", "GET", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "an empty path", list: fields{":method", "GET", ":path", "", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "a path of another host", list: fields{":method", "GET", ":path", "{scheme}://127.0.0.9:1/a", ":scheme", "{scheme}", ":authority", "{authority}"}},
+	{name: "no authority", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}"}},
+	{name: "the authority of another", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "other.example"}},
+	{name: "an authority with a user", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "x@{authority}"}},
+	{name: "an authority with a line break", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}\r\nX: y"}},
+	{name: "a Host of another beside the authority goes no further", want: "GET /a ", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "host", "other.example"}},
+	{name: "a name in capitals", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "Transfer-Encoding", "chunked"}},
+	{name: "a name with a colon", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "x: y\r\ntransfer-encoding", "chunked"}},
+	{name: "a name with a blank", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "transfer-encoding ", "chunked"}},
+	{name: "an empty name", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "", "y"}},
+	{name: "a value with a line break", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "x-a", "b\r\ntransfer-encoding: chunked"}},
+	{name: "a value with a NUL", list: fields{":method", "GET", ":path", "{path}", ":scheme", "{scheme}", ":authority", "{authority}", "x-a", "b\x00c"}},
+}
+
 // TestHTTP2SaysNothingThatHTTP1WouldReadDifferently speaks HTTP/2 to the door
 // itself and inside a tunnel, before an upstream that speaks HTTP/1.1: what is
 // made of fields that are lines there.
@@ -86,117 +137,15 @@ func TestHTTP2SaysNothingThatHTTP1WouldReadDifferently(t *testing.T) {
 			return tls.Client(c, conf)
 		}},
 	}
-	tests := []struct {
-		name string
-		list func(path, scheme, authority string) fields
-		body string
-		want string // "METHOD PATH BODY"; else nothing
-	}{
-		{name: "a plain request", want: "GET /a ", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a}
-		}},
-		{name: "a body with its length", body: "abc", want: "POST /a abc", list: func(p, s, a string) fields {
-			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "3"}
-		}},
-		{name: "a body shorter than its length", body: "abc", list: func(p, s, a string) fields {
-			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "30"}
-		}},
-		{name: "a body longer than its length", body: "abcGET /forbidden HTTP/1.1\r\n\r\n", list: func(p, s, a string) fields {
-			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "3"}
-		}},
-		{name: "two lengths", body: "abc", list: func(p, s, a string) fields {
-			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "content-length", "2", "content-length", "3"}
-		}},
-		{name: "a transfer coding", body: "3\r\nabc\r\n0\r\n\r\n", list: func(p, s, a string) fields {
-			return fields{":method", "POST", ":path", p, ":scheme", s, ":authority", a, "transfer-encoding", "chunked"}
-		}},
-		{name: "a Connection", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "connection", "upgrade", "upgrade", "websocket"}
-		}},
-		{name: "a TE of another kind", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "te", "gzip"}
-		}},
-		{name: "two paths", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":path", p + "/forbidden", ":scheme", s, ":authority", a}
-		}},
-		{name: "two methods", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":method", "DELETE", ":path", p, ":scheme", s, ":authority", a}
-		}},
-		{name: "two authorities", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, ":authority", "other.example"}
-		}},
-		{name: "a pseudo-field behind the others", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, "x-a", "b", ":authority", a}
-		}},
-		{name: "a pseudo-field that nobody knows", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, ":x", "y"}
-		}},
-		{name: "a protocol to connect to", list: func(p, s, a string) fields {
-			return fields{":method", "CONNECT", ":protocol", "websocket", ":path", p, ":scheme", s, ":authority", a}
-		}},
-		{name: "a tunnel in the tunnel", list: func(p, s, a string) fields {
-			return fields{":method", "CONNECT", ":authority", "127.0.0.9:1"}
-		}},
-		{name: "a request line in the method", list: func(p, s, a string) fields {
-			return fields{":method", "GET /forbidden HTTP/1.1\r\nX: ", ":path", p, ":scheme", s, ":authority", a}
-		}},
-		{name: "a blank in the method", list: func(p, s, a string) fields {
-			return fields{":method", "GET /forbidden", ":path", p, ":scheme", s, ":authority", a}
-		}},
-		{name: "a line break in the path", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p + " HTTP/1.1\r\nX: y", ":scheme", s, ":authority", a}
-		}},
-		{name: "a blank in the path is escaped", want: "GET /a%20HTTP/1.1 ", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p + " HTTP/1.1", ":scheme", s, ":authority", a}
-		}},
-		{name: "no path", list: func(p, s, a string) fields { return fields{":method", "GET", ":scheme", s, ":authority", a} }},
-		{name: "an empty path", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", "", ":scheme", s, ":authority", a}
-		}},
-		{name: "a path of another host", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", s + "://127.0.0.9:1/a", ":scheme", s, ":authority", a}
-		}},
-		{name: "no authority", list: func(p, s, a string) fields { return fields{":method", "GET", ":path", p, ":scheme", s} }},
-		{name: "the authority of another", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", "other.example"}
-		}},
-		{name: "an authority with a user", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", "x@" + a}
-		}},
-		{name: "an authority with a line break", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a + "\r\nX: y"}
-		}},
-		{name: "a Host of another beside the authority goes no further", want: "GET /a ", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "host", "other.example"}
-		}},
-		{name: "a name in capitals", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "Transfer-Encoding", "chunked"}
-		}},
-		{name: "a name with a colon", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x: y\r\ntransfer-encoding", "chunked"}
-		}},
-		{name: "a name with a blank", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "transfer-encoding ", "chunked"}
-		}},
-		{name: "an empty name", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "", "y"}
-		}},
-		{name: "a value with a line break", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x-a", "b\r\ntransfer-encoding: chunked"}
-		}},
-		{name: "a value with a NUL", list: func(p, s, a string) fields {
-			return fields{":method", "GET", ":path", p, ":scheme", s, ":authority", a, "x-a", "b\x00c"}
-		}},
-	}
 	for _, way := range ways {
-		for _, tt := range tests {
+		for _, tt := range http2Requests {
 			t.Run(way.name+"/"+tt.name, func(t *testing.T) {
 				door := way.door
 				before, _ := door.up.saw()
 				judged := len(door.g.Entries(audit.TypeDecision))
 				c := way.dial()
 				defer c.Close()
-				status := say2(t, c, tt.list(door.prefix+"/a", way.scheme, door.host), tt.body)
+				status := say2(t, c, tt.list.at(door.prefix+"/a", way.scheme, door.host), tt.body)
 				requests, faults := door.up.saw()
 				if len(faults) > 0 {
 					t.Fatalf("the upstream could read it in two ways: %q", faults)

@@ -3,12 +3,10 @@ package gate_test
 import (
 	"fmt"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate/proxy/proxytest"
 
@@ -210,9 +208,8 @@ func TestNothingPassesWhereTheDiskIsNearlyFullAndPeopleStillDecide(t *testing.T)
 // untilStrained waits until the queue has noticed what became of the disk.
 func untilStrained(g *proxytest.Sidecar, want bool) {
 	g.T.Helper()
-	for end := time.Now().Add(time.Minute); (g.Queue.Strained() != nil) != want; runtime.Gosched() {
-		if time.Now().After(end) {
-			g.T.Fatalf("the disk's state was not noticed: %v", g.Queue.Strained())
-		}
-	}
+	proxytest.Await(g.T, "the queue to notice the disk's state", func() (bool, any) {
+		err := g.Queue.Strained()
+		return (err != nil) == want, err
+	})
 }

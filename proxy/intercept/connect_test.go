@@ -299,14 +299,8 @@ func TestShutdownEndsTunnelsAndGoroutines(t *testing.T) {
 			t.Error("shutting down ended what was pending")
 		}
 	})
-	deadline := time.After(proxytest.Patience)
-	for runtime.NumGoroutine() > before {
-		select {
-		case <-deadline:
-			buf := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
-		default:
-			runtime.Gosched()
-		}
-	}
+	proxytest.Await(t, "the end of its goroutines", func() (bool, any) {
+		n := runtime.NumGoroutine()
+		return n <= before, fmt.Sprintf("%d before, %d after", before, n)
+	})
 }

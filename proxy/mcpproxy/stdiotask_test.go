@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate/proxy/proxytest"
 
@@ -62,16 +61,11 @@ func (p *pipe) start(id, what string) taskShown {
 // until asks about a task until it has a status.
 func (p *pipe) until(task, status string) {
 	p.g.T.Helper()
-	for begin := time.Now(); ; {
+	proxytest.Await(p.g.T, "a task that is "+status, func() (bool, any) {
 		p.from(stdio.Client, aboutTask(`"until"`, "tasks/get", task))
 		a := p.answer()
-		if a.Result.Status == status {
-			return
-		}
-		if time.Since(begin) > proxytest.Patience {
-			p.g.T.Fatalf("the task is not %s: %+v", status, a)
-		}
-	}
+		return a.Result.Status == status, a
+	})
 }
 
 const ran = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}]}}`
@@ -135,21 +129,21 @@ func TestAHeldCallOverStdioBecomesATaskOfTheServers(t *testing.T) {
 	p.g.Decide(p.g.Pending(1)[0], holdgate.AnswerApprove, "")
 	p.expect(p.server, asTask("1", "gated"))
 	p.over(p.from(stdio.Server, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"theirs","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":60000}}}`))
-	for begin := time.Now(); ; { // what came of the call is being stored
+	proxytest.Await(t, "what came of the call to be stored", func() (bool, any) {
 		p.from(stdio.Client, aboutTask("2", "tasks/get", task.TaskID))
 		select {
 		case line := <-p.server:
 			if line != aboutTask("2", "tasks/get", "theirs") {
 				t.Fatalf("the server got %s", line)
 			}
+			return true, nil
 		case line := <-p.client:
-			if !strings.Contains(line, "working") || time.Since(begin) > proxytest.Patience {
+			if !strings.Contains(line, "working") {
 				t.Fatalf("the client got %s", line)
 			}
-			continue
+			return false, line
 		}
-		break
-	}
+	})
 	p.from(stdio.Server, `{"jsonrpc":"2.0","id":2,"result":{"taskId":"theirs","status":"completed"}}`)
 	p.expect(p.client, `{"jsonrpc":"2.0","id":2,"result":{"taskId":"`+task.TaskID+`","status":"completed"}}`)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/holdgate/holdgate/proxy/proxytest"
 
@@ -123,15 +122,12 @@ func start26(g *proxytest.Sidecar) string {
 // until26 asks about a task until it has a status.
 func until26(g *proxytest.Sidecar, id, status string) task26 {
 	g.T.Helper()
-	for begin := time.Now(); ; {
-		a := ask26(g, "tasks/get", id, `"taskId":"`+id+`",`)
-		if a.Result.Status == status {
-			return a
-		}
-		if time.Since(begin) > proxytest.Patience {
-			g.T.Fatalf("the task is not %s: %+v", status, a)
-		}
-	}
+	var a task26
+	proxytest.Await(g.T, "a task that is "+status, func() (bool, any) {
+		a = ask26(g, "tasks/get", id, `"taskId":"`+id+`",`)
+		return a.Result.Status == status, a
+	})
+	return a
 }
 
 func newGate26(t *testing.T, s *server26, offer bool) *proxytest.Sidecar {

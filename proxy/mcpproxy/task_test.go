@@ -174,15 +174,12 @@ func (c *taskClient) of(method, id string) taskAnswer {
 // until asks about a task until it has a status.
 func (c *taskClient) until(id, status string) taskAnswer {
 	c.g.T.Helper()
-	for begin := time.Now(); ; {
-		a := c.of("tasks/get", id)
-		if a.Result.Status == status {
-			return a
-		}
-		if time.Since(begin) > proxytest.Patience {
-			c.g.T.Fatalf("the task is not %s: %+v", status, a)
-		}
-	}
+	var a taskAnswer
+	proxytest.Await(c.g.T, "a task that is "+status, func() (bool, any) {
+		a = c.of("tasks/get", id)
+		return a.Result.Status == status, a
+	})
+	return a
 }
 
 func newTaskGate(t *testing.T, up *taskServer, opts ...proxytest.Option) (*proxytest.Sidecar, *taskClient) {

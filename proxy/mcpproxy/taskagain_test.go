@@ -70,11 +70,13 @@ results contains {"action": "hold", "rule": "team.look", "reason": "somebody loo
 	c.saying(task.TaskID, req.ID)
 	g.Decide(req, holdgate.AnswerApprove, "")
 	look := g.Pending(1)[0]
-	for begin := time.Now(); time.Since(begin) < 2500*time.Millisecond; { // longer than the least that people get
+	begin := time.Now()
+	proxytest.Await(t, "more time than the least that people get", func() (bool, any) {
 		if got := c.of("tasks/get", task.TaskID).Result; got.Status != "working" {
 			t.Fatalf("nobody has decided, and the task says %+v", got)
 		}
-	}
+		return time.Since(begin) > 2500*time.Millisecond, nil
+	})
 	g.Decide(look, holdgate.AnswerApprove, "")
 	if a := c.of("tasks/result", task.TaskID); a.text() != "done" || up.calls() != 1 {
 		t.Errorf("the result is %+v, and it was run %d times", a, up.calls())
@@ -85,15 +87,10 @@ results contains {"action": "hold", "rule": "team.look", "reason": "somebody loo
 // saying asks about a task until it is worked on and says something.
 func (c *taskClient) saying(id, words string) {
 	c.g.T.Helper()
-	for begin := time.Now(); ; {
+	proxytest.Await(c.g.T, "a task that says "+words, func() (bool, any) {
 		got := c.of("tasks/get", id).Result
-		if got.Status == "working" && strings.Contains(got.StatusMessage, words) {
-			return
-		}
-		if time.Since(begin) > proxytest.Patience {
-			c.g.T.Fatalf("the task does not say %s: %+v", words, got)
-		}
-	}
+		return got.Status == "working" && strings.Contains(got.StatusMessage, words), got
+	})
 }
 
 // The server's own tasks keep their second name.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,24 +30,16 @@ import (
 // tests that call it do not run beside others.
 func parked(g *proxytest.Sidecar, n int) {
 	g.T.Helper()
-	deadline := time.Now().Add(proxytest.Patience)
-	for {
-		waiting := 0
+	proxytest.Await(g.T, fmt.Sprintf("%d parked answers, and no handler", n), func() (bool, any) {
+		waiting, serving := 0, false
 		for _, stack := range stacks() {
 			if strings.Contains(stack, "model.(*parked).keep(") && strings.Contains(stack, "[IO wait") {
 				waiting++
 			}
+			serving = serving || strings.Contains(stack, "proxy.(*Server).serveOuter(") || strings.Contains(stack, "proxy.(*Server).serveInner(")
 		}
-		all := strings.Join(stacks(), "\n\n")
-		serving := strings.Contains(all, "proxy.(*Server).serveOuter(") || strings.Contains(all, "proxy.(*Server).serveInner(")
-		if waiting == n && !serving {
-			return
-		}
-		if time.Now().After(deadline) {
-			g.T.Fatalf("%d answers are parked, want %d (is a handler still there? %v)", waiting, n, serving)
-		}
-		runtime.Gosched()
-	}
+		return waiting == n && !serving, fmt.Sprintf("%d are, handlers: %v", waiting, serving)
+	})
 }
 
 // A rawClient writes its requests itself, on one connection.

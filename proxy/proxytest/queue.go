@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -64,19 +64,12 @@ func (g *Sidecar) Entries(typ audit.Type) []audit.Entry {
 // Eventually waits until the log has so many entries of a type.
 func (g *Sidecar) Eventually(typ audit.Type, n int) []audit.Entry {
 	g.T.Helper()
-	deadline := time.After(Patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if list := g.Entries(typ); len(list) >= n {
-			return list
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			g.T.Fatalf("the log has %d entries of type %s, want %d", len(g.Entries(typ)), typ, n)
-		}
-	}
+	var list []audit.Entry
+	Await(g.T, fmt.Sprintf("%d entries of type %s", n, typ), func() (bool, any) {
+		list = g.Entries(typ)
+		return len(list) >= n, len(list)
+	})
+	return list
 }
 
 // Verified fails the test where the audit log does not verify.

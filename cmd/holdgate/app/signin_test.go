@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -181,8 +180,10 @@ func TestASilentProviderHoldsUpNobodyElse(t *testing.T) {
 	for range maxRereads - 1 {
 		<-asked
 	}
-	for started := time.Now(); !over("ada") || !over("silent0"); runtime.Gosched() {
-		if time.Since(started) > time.Minute {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for started := time.Now(); !over("ada") || !over("silent0"); <-tick.C {
+		if time.Since(started) > 3*time.Minute {
 			t.Fatalf("over: ada %v, who was to lapse %v", over("ada"), over("silent0"))
 		}
 	}
@@ -192,7 +193,7 @@ func TestASilentProviderHoldsUpNobodyElse(t *testing.T) {
 	}
 	f.mu.Unlock()
 	<-asked // and one more of the rest, while those who are too many wait
-	for started := time.Now(); most.Load() <= maxRereads && time.Since(started) < 200*time.Millisecond; runtime.Gosched() {
+	for started := time.Now(); most.Load() <= maxRereads && time.Since(started) < 200*time.Millisecond; <-tick.C {
 	}
 	release()
 	for range silent - maxRereads - 1 {

@@ -186,7 +186,7 @@ func TestAgentsOutliveASidecarThatIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProvider(t)
-			args := []string{"--upstream", a.upstream + "=" + p.URL}
+			args := []string{"--upstream", a.upstream + "=" + p.URL, "--agents", unusedAddr(t)}
 			s := serve(t, nil, args...)
 			marker := name + "-replaced"
 			running, data := a.start(t, s.base(a.upstream), marker)
@@ -195,7 +195,7 @@ func TestAgentsOutliveASidecarThatIsReplaced(t *testing.T) {
 			if code := s.stop(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			s = serveIn(t, s.dir, nil, append(args, "--agents", s.agents)...)
+			s = serveIn(t, s.dir, nil, args...)
 			s.answer(r.ID, "approve")
 			if out := running.output(); !strings.Contains(out, done) {
 				t.Errorf("it should print %q: %s", done, out)

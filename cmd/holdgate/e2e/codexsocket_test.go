@@ -158,13 +158,14 @@ func TestCodexJoinsWhatWaitsFromAnotherWebSocket(t *testing.T) {
 	clientsDir(t)
 	t.Parallel()
 	up := newSocketProvider(t)
-	s := serve(t, nil, "--upstream", "openai="+up.URL)
+	args := []string{"--upstream", "openai=" + up.URL, "--agents", unusedAddr(t)}
+	s := serve(t, nil, args...)
 	builtIn := []string{"-c", `openai_base_url="` + s.base("openai") + `/v1"`, "-m", "gpt-test", "-c", `web_search="disabled"`}
 	p, data := codex(t, "joined", builtIn, nil)
 	r := s.held("rm -r data-joined")
 	_, before := up.seen()
 	s.kill()
-	s = serveIn(t, s.dir, nil, "--upstream", "openai="+up.URL, "--agents", s.agents)
+	s = serveIn(t, s.dir, nil, args...)
 	s.answer(r.ID, "approve")
 	until(t, "the end of the run", func() bool { return !p.running() })
 	if out := p.output(); !strings.Contains(out, done) {

@@ -102,7 +102,7 @@ func TestAHookThatAsksAgainTakesUpTheRequest(t *testing.T) {
 // sidecar of it.
 func TestAHookWithoutASidecar(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
+	s := serve(t, nil, "--agents", unusedAddr(t))
 	s.kill()
 	if r := finish(t, hookRun(t, s.agents, "claude", "ls")); r.code != 2 || !strings.Contains(r.stderr, "cannot be asked") {
 		t.Errorf("it should fail closed: %v", r)
@@ -135,7 +135,7 @@ func TestAHookWithoutASidecar(t *testing.T) {
 // starts anew meanwhile is asked again.
 func TestAHookOutlivesItsSidecar(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil)
+	s := serve(t, nil, "--agents", unusedAddr(t))
 	waiting := ends(t, hookRun(t, s.agents, "claude", "rm -rf /srv/app/anew"))
 	r := s.held("/srv/app/anew")
 	s.kill()
