@@ -81,7 +81,30 @@ type Command struct {
 	Dir string `json:"-"`
 	As  string `json:"-"`
 	On  string `json:"-"`
+	// Acts say what names in its code do where no reader could tell to what, the worst
+	// first, each kind once.
+	Acts []Act `json:"-"`
 }
+
+// An Act is what a name in code that nobody could read in full does to something that is
+// known only when the code runs.
+type Act struct {
+	Kind  string // see [ActDelete] and those after it
+	By    string // the name, as "shutil.rmtree"
+	Times int    // how many such names there are
+}
+
+// Kinds of acts, the worst first.
+const (
+	ActDelete    = "delete"     // it deletes files or data
+	ActMayDelete = "may_delete" // it has a name that deletes in some libraries
+	ActEnd       = "end"        // it ends processes
+	ActPublish   = "publish"    // it changes what others use
+	ActChange    = "change"     // it changes what a database holds
+	ActWrite     = "write"      // it writes files
+	ActRun       = "run"        // it starts programs
+	ActSend      = "send"       // it talks to other machines
+)
 
 // Why a command is not known in full. Several may hold at once.
 const (

@@ -155,7 +155,8 @@ var imports = map[string][]string{
 	"cmd/holdgate/hook":         {}, // whose start is the start of a hook
 	"cmd/holdgate/hook/install": {"proxy/hook"},
 
-	"cmd/holdgate/config":      {"approvals/passkeys", ".", "approvals/sessions", "plugins", "proxy/route"},
+	"docs":                     {},
+	"cmd/holdgate/config":      {"approvals/passkeys", "docs", ".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":     {".", "store/audit"},
 	"cmd/holdgate/report":      {},
 	"cmd/holdgate/app":         {"approvals/push", "proxy/gate", "approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/app/runs", "cmd/holdgate/trust", "cmd/holdgate/takeover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins", "plugins/host", "proxy", "proxy/authzen", "proxy/extauthz", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/drain", "proxy/openfiles", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
@@ -171,7 +172,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/relay":       {".", "cmd/holdgate/launch", "proxy/acp", "proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
 	"cmd/holdgate/bench":       {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":             {"cmd/holdgate/cli"},
-	"cmd/holdgate/cli":         {".", "approvals", "approvals/client", "cmd/holdgate/bench", "cmd/holdgate/cli/agents", "cmd/holdgate/cli/audit", "cmd/holdgate/cli/command", "cmd/holdgate/cli/decide", "cmd/holdgate/cli/policy", "cmd/holdgate/cli/setup", "cmd/holdgate/cli/start", "cmd/holdgate/config"},
+	"cmd/holdgate/cli":         {".", "approvals", "approvals/client", "cmd/holdgate/bench", "cmd/holdgate/cli/agents", "cmd/holdgate/cli/audit", "cmd/holdgate/cli/command", "cmd/holdgate/cli/decide", "cmd/holdgate/cli/policy", "cmd/holdgate/cli/setup", "cmd/holdgate/cli/start", "cmd/holdgate/config", "cmd/holdgate/launch", "proxy/hook"},
 	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "store", "store/audit"},
 	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity", "store/audit"},
 	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "store/audit"},

@@ -37,6 +37,10 @@ func builtin() map[string]func() sdk.Channel {
 // Names lists the channels that are built in, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(builtin())) }
 
+// ToPrograms lists the channels that tell a program and no person, by the names that they
+// give themselves: a check of them can send a test message.
+func ToPrograms() []string { return []string{"webhook"} }
+
 // Serve serves the channel of the name to the Holdgate that started this
 // process, and returns when that has ended it. See [sdk.Serve].
 func Serve(name string) error {

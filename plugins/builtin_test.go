@@ -108,6 +108,49 @@ func TestTheBuiltInChannelsRunAsProcesses(t *testing.T) {
 	}
 }
 
+// A check of a webhook sends a test event, and the receiver has to take it. It says what to
+// look at where it does not.
+func TestACheckOfAWebhookReallyTries(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("a secret of some length"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[int]string{
+		http.StatusOK: "", http.StatusAccepted: "",
+		http.StatusUnauthorized:        "the receiver does not accept the signature; compare its secret with secret_file",
+		http.StatusNotFound:            "nothing takes events at this path; look at url",
+		http.StatusFound:               "redirects are not followed; set url to where they lead",
+		http.StatusInternalServerError: "the receiver has a fault of its own; look at its log",
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			got := make(chan string, 10)
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got <- string(body)
+				w.WriteHeader(status)
+			}))
+			defer srv.Close()
+			config, err := json.Marshal(map[string]string{"url": srv.URL, "secret_file": secret})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := host.Channel{Name: "hooks", Command: []string{os.Args[0], "plugin", "serve", "webhook"}, Config: config}
+			switch err := host.Check(t.Context(), c, nil, plugins.ToPrograms()...); {
+			case want == "" && err != nil:
+				t.Error(err)
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("Check = %v, want %q", err, want)
+			}
+			if len(got) != 1 {
+				t.Fatalf("%d events were sent, want 1", len(got))
+			}
+			if body := <-got; !strings.Contains(body, `"kind":"test"`) || !strings.Contains(body, "com.github.holdgate.news") {
+				t.Errorf("the event does not say that it is a test: %s", body)
+			}
+		})
+	}
+}
+
 // newDesktop is a message bus with a desktop that shows nothing, and returns its
 // address, or nothing where there is no dbus-daemon.
 func newDesktop(t *testing.T) string {

@@ -209,7 +209,7 @@ func (m *model) askHead() string {
 		others--
 	}
 	if others > 0 {
-		s += fmt.Sprintf(" (%d more wait)", others)
+		s += " (" + page.MoreWait(others) + ")"
 	}
 	if c := m.ask.r.Claim; c != nil {
 		s += ", " + holdgate.Visible(c.By) + " is looking at it"

@@ -147,7 +147,7 @@ func (p *paper) head(n sdk.Notice) {
 		p.field(fmt.Sprintf("%d of %d have approved ", n.Votes, n.Quorum), strings.Join(n.Approved, ", ")+" ")
 	}
 	if n.Waiting > 0 {
-		p.field("", fmt.Sprintf("%d more wait", n.Waiting))
+		p.field("", page.MoreWait(n.Waiting))
 	}
 }
 

@@ -193,6 +193,11 @@ func (c *channel) send(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.d.notify)
 	defer cancel()
+	return p.test(ctx)
+}
+
+// test shows a message in the channel that says that it is a test.
+func (p *process) test(ctx context.Context) error {
 	now := time.Now()
 	id := fmt.Sprintf("test-%d", now.UnixNano())
 	const title = "A test of this channel: there is nothing to decide"

@@ -45,6 +45,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -237,8 +238,9 @@ func (h *Host) Status() []Status {
 }
 
 // Check starts the channel, hands over its configuration, asks for its health
-// and ends it again. It tells nobody of anything.
-func Check(ctx context.Context, c Channel, log *slog.Logger) error {
+// and ends it again. It tells no person of anything: a channel that tells programs, as it
+// calls itself, is sent a test message too.
+func Check(ctx context.Context, c Channel, log *slog.Logger, programs ...string) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -255,6 +257,11 @@ func Check(ctx context.Context, c Channel, log *slog.Logger) error {
 	defer cancel()
 	if err := p.remote.Health(ctx); err != nil {
 		return fmt.Errorf("checking channel %s: %w", c.Name, shown(err))
+	}
+	if p.info.News && slices.Contains(programs, p.info.Name) {
+		if err := p.test(ctx); err != nil {
+			return fmt.Errorf("checking channel %s: %w", c.Name, err)
+		}
 	}
 	return nil
 }

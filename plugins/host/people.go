@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // approvers names those who have approved so far.
@@ -84,7 +85,7 @@ func similar(s *approvals.Similar) string {
 		parts = append(parts, fmt.Sprintf("the last by %s at %s", text(s.LastBy), s.LastAt.Local().Format(time.DateTime)))
 	}
 	if s.Pending > 0 {
-		parts = append(parts, fmt.Sprintf("%d more wait", s.Pending))
+		parts = append(parts, page.MoreWait(s.Pending))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -49,7 +52,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 	if n.Event == sdk.Escalated {
 		id += ".escalated." + sum(n.To...)
 	}
-	return c.send(ctx, id, n.ID, "approval.requested", c.data(n))
+	return c.send(ctx, id, n.ID, "approval.requested", c.data(n), false)
 }
 
 // Update implements [sdk.Channel].
@@ -62,12 +65,12 @@ func (c *Channel) Update(ctx context.Context, n sdk.Notice) error {
 		state = append(state, "claim", n.Claim.By, n.Claim.Until.String())
 	}
 	id := fmt.Sprintf("%s.updated.%s.%d.%.12s.%s", n.ID, n.Status, n.Votes, n.Digest, sum(state...))
-	return c.send(ctx, id, n.ID, "approval.updated", c.data(n))
+	return c.send(ctx, id, n.ID, "approval.updated", c.data(n), false)
 }
 
 // Tell implements [sdk.Newscaster].
 func (c *Channel) Tell(ctx context.Context, n sdk.News) error {
-	return c.send(ctx, "news."+n.ID, n.ID, "news", document.News(n))
+	return c.send(ctx, "news."+n.ID, n.ID, "news", document.News(n), n.Kind == sdk.NewsTest)
 }
 
 // sum tells apart what the rest of an id does not.
@@ -75,8 +78,8 @@ func sum(parts ...string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", parts)))[:12]
 }
 
-// send posts an event until it has arrived, cannot arrive, or time is up.
-func (c *Channel) send(ctx context.Context, id, subject, what string, data any) (err error) {
+// send posts an event until it has arrived, cannot arrive, or time is up; or once.
+func (c *Channel) send(ctx context.Context, id, subject, what string, data any, once bool) (err error) {
 	if c.url == "" {
 		return errors.New("not configured")
 	}
@@ -92,6 +95,9 @@ func (c *Channel) send(ctx context.Context, id, subject, what string, data any) 
 	body, err := json.Marshal(e)
 	if err != nil {
 		return sdk.Permanent(fmt.Errorf("encoding the event: %w", err))
+	}
+	if once {
+		return c.post(ctx, body)
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = c.pause
@@ -117,11 +123,11 @@ func (c *Channel) post(ctx context.Context, body []byte) error {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err
 		}
-		return fmt.Errorf("posting to %s: %w", req.URL.Host, err)
+		return fmt.Errorf("posting to %s: %w%s", req.URL.Host, err, unreached(err))
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 	_ = resp.Body.Close()
-	err = fmt.Errorf("posting to %s: the answer was %s", req.URL.Host, resp.Status)
+	err = fmt.Errorf("posting to %s: the answer was %s%s", req.URL.Host, resp.Status, meaning(resp.StatusCode))
 	switch {
 	case resp.StatusCode/100 == 2:
 		return nil
@@ -130,6 +136,42 @@ func (c *Channel) post(ctx context.Context, body []byte) error {
 		return err
 	}
 	return backoff.Permanent(sdk.Permanent(err))
+}
+
+// meaning says what to look at where the receiver gave an answer.
+func meaning(status int) string {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return ": the receiver does not accept the signature; compare its secret with secret_file"
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+		return ": nothing takes events at this path; look at url"
+	case status == http.StatusBadRequest, status == http.StatusUnsupportedMediaType, status == http.StatusUnprocessableEntity:
+		return ": the receiver does not understand CloudEvents as JSON"
+	case status == http.StatusTooManyRequests:
+		return ": the receiver wants fewer events"
+	case status/100 == 3:
+		return ": redirects are not followed; set url to where they lead"
+	case status >= 500:
+		return ": the receiver has a fault of its own; look at its log"
+	}
+	return ""
+}
+
+// unreached says what to look at where there was no answer.
+func unreached(err error) string {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "; is the host in url right?"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "; the receiver's certificate is not trusted here"
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "; nothing listens there"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "; the receiver does not answer"
+	}
+	return ""
 }
 
 func (c *Channel) data(n sdk.Notice) data {

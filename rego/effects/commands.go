@@ -204,6 +204,7 @@ func (w *work) unknown(c command) bool {
 	hidden := slices.DeleteFunc(slices.Clone(c.Unbound), func(f string) bool { return slices.Contains(c.Project, f) })
 	understood := []string{"", "pass", "build", "project", "script", "remote"}
 	switch {
+	case w.byName(c):
 	case c.Program == "":
 		w.add(c, weighsGrave-3, runs("code", c, "Runs what is known only when it runs: "+line(c.Unresolved)))
 	case slices.Contains(c.Unresolved, "stdin") && c.Stdin != "":

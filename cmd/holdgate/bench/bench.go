@@ -27,7 +27,8 @@ type Options struct {
 	Rounds   int           // 5 where zero
 	Duration time.Duration // of one target in one round; DefaultDuration where zero
 	Only     string        // only scenarios that [Matches] it; empty: all
-	Progress io.Writer     // told of each round; may be nil
+	Progress func(string)  // told of each round; may be nil
+	Notes    io.Writer     // for what is not measured, and why; may be nil
 	// Executable is the holdgate program, which starts the peers.
 	Executable string
 	// Postgres is the URL of the empty database that Holdgate keeps its state in; empty: in its folder.
@@ -159,8 +160,8 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 		return nil, err
 	}
 	defer p.stop()
-	if err := p.confine(ctx); err != nil && o.Progress != nil {
-		fmt.Fprintln(o.Progress, "note:", err)
+	if err := p.confine(ctx); err != nil && o.Notes != nil {
+		fmt.Fprintln(o.Notes, "note:", err)
 	}
 	var results []Result
 	for i, s := range list {
@@ -192,7 +193,7 @@ func (p *processes) measure(ctx context.Context, s Scenario, o Options) (results
 		}
 		rounds = append(rounds, round)
 		if o.Progress != nil {
-			fmt.Fprintf(o.Progress, "%s: round %d of %d\n", s.Name, len(rounds), o.Rounds)
+			o.Progress(fmt.Sprintf("%s: round %d of %d", s.Name, len(rounds), o.Rounds))
 		}
 	}
 	if len(rounds) == 0 || err != nil && ctx.Err() == nil {

@@ -4,24 +4,28 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"text/tabwriter"
 )
 
 // Report writes the results as a table for people, under what was measured.
 func Report(w io.Writer, results []Result) error {
-	fmt.Fprintf(w, "Every request and the tool call in its answer are decided by the shipped pack and logged; settings as shipped\n"+
-		"(mode enforce, audit.sync batched). All processes share %d CPUs; %s, %s/%s.\n\n", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "scenario\ttarget\treq/s\tof direct\tof goproxy\tp50 ms\tadded ms\tp99 ms\tfirst byte ms\tof direct\tCPU ms/req\t")
+	fmt.Fprintf(w, "Every request, and the tool call in its answer, is decided by the shipped pack\n"+
+		"and logged; settings as shipped (mode enforce, audit.sync batched).\n"+
+		"All processes share %d CPUs; %s, %s/%s.\n", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	last := ""
 	for _, r := range results {
-		name := r.Name
-		if name == last {
-			name = ""
+		if r.Name != last {
+			fmt.Fprintf(w, "%s\n"+row, "\n"+r.Name, "", "req/s", "of", "of", "p50", "added", "p99", "first", "CPU ms")
+			fmt.Fprintf(w, row, "", "", "direct", "goproxy", "ms", "ms", "ms", "byte ms", "per req")
 		}
 		last = r.Name
-		fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.3f\t%.2f\t%.3f\t%+.3f\t%.3f\t%.3f\t%.2f\t%.3f\t\n",
-			name, r.Target, r.RPS, r.OfDir, r.OfBare, r.P50, r.Added, r.P99, r.First, r.FirstOf, r.CPU)
+		n := func(format string, v float64) string { return fmt.Sprintf(format, v) }
+		if _, err := fmt.Fprintf(w, row, r.Target, n("%.0f", r.RPS), n("%.3f", r.OfDir), n("%.2f", r.OfBare), n("%.2f", r.P50), n("%+.2f", r.Added),
+			n("%.2f", r.P99), n("%.2f", r.First), n("%.3f", r.CPU)); err != nil {
+			return err
+		}
 	}
-	return tw.Flush()
+	return nil
 }
+
+// row is a line of the table, of 79 columns where no figure is out of all proportion.
+const row = "  %-20s %6s %6s %7s %6s %6s %6s %7s %7s\n"

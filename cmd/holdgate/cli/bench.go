@@ -60,9 +60,11 @@ func (e *env) bench(c *cli.Context) error {
 		}
 		return bench.ReportHeld(e.Stdout, h)
 	}
+	p := e.Progress("")
 	results, err := bench.Run(c.Context, bench.Options{
-		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: e.Stderr, Executable: exe, Postgres: c.String("postgres"),
+		Rounds: c.Int("rounds"), Duration: c.Duration("time"), Only: c.String("only"), Progress: p.Show, Notes: e.Stderr, Executable: exe, Postgres: c.String("postgres"),
 	})
+	p.Done()
 	if err != nil && len(results) == 0 {
 		return err
 	}

@@ -40,9 +40,6 @@ type Credential struct {
 // Placeholder is what agents have in the place of a credential.
 const Placeholder = "held-by-holdgate"
 
-// The forms of a credential.
-var credentialForms = []string{"bearer", "basic", "plain"}
-
 // WithDefaults fills in what is not set.
 func (c Credential) WithDefaults() Credential {
 	if c.Header == "" {
@@ -165,7 +162,7 @@ func (f *faults) credentials(c Config) {
 		if _, err := k.URLs(); err != nil {
 			f.add("%s.hosts: %v", key, err)
 		}
-		f.oneOf(key+".form", k.Form, credentialForms...)
+		f.oneOf("credentials.*.form", key+".form", k.Form)
 		if !httpguts.ValidHeaderFieldName(k.Header) || slices.Contains(reservedHeaders, strings.ToLower(k.Header)) {
 			f.add("%s.header: %q is no header that a credential can be in", key, k.Header)
 		}

@@ -108,12 +108,12 @@ func (f *faults) gates(c Config) {
 		g := c.Gates[name]
 		key := "gates." + name
 		f.ownGate(key, name, g.Gate)
-		f.oneOf(key+".on_timeout", g.OnTimeout, "", "deny", "approve")
+		f.oneOrNone("gates.*.on_timeout", key+".on_timeout", g.OnTimeout)
 		for _, o := range g.Options {
 			if o.ID == "" || o.Label == "" {
 				f.add("%s.options: each needs an id and a label", key)
 			}
-			f.oneOf(key+".options", o.Effect, "", holdgate.EffectApprove, holdgate.EffectDeny, holdgate.EffectSteer)
+			f.oneOrNone("gates.*.options[].effect", key+".options", o.Effect)
 		}
 		if g.Timeout < 0 || g.Lasts < 0 {
 			f.add("%s: timeout and lasts must not be negative", key)

@@ -61,7 +61,7 @@ func (f *faults) network(c Config) {
 	if p.CredentialsFile != "" && p.HTTP == "" && p.HTTPS == "" {
 		f.add("upstream_proxy.credentials_file: there is no proxy here that it could be for")
 	}
-	f.oneOf("upstream_proxy.lookup", p.Lookup, LookupHere, LookupProxy)
+	f.oneOf("upstream_proxy.lookup", "upstream_proxy.lookup", p.Lookup)
 	for i, t := range c.PassThrough {
 		if fault := hostFault(t.Host); fault != "" {
 			f.add("pass_through[%d].host: %s", i, fault)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"reflect"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/plugins"
-	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // Outline is a configuration for the eyes of strangers: its keys, numbers and switches.
@@ -20,9 +20,7 @@ func Outline(c Config) any {
 }
 
 // fixedWords are values that keys choose from.
-var fixedWords = append([]string{ModeEnforce, ModeObserve, "deny", "hold", UnsupportedRefuse, UnsupportedAllow, SyncBatched, SyncAlways,
-	InputsRedacted, InputsNone, RefusalReply, RefusalContinue, TasksServer, TasksOffer, TasksOff, LookupHere, LookupProxy,
-	"auto", "manual", "confidence_threshold", "bearer", "basic", "plain", "low", "medium", "high", "critical"}, route.FormatNames()...)
+var fixedWords = slices.Concat(slices.Collect(maps.Values(choices))...)
 
 // outline walks a value beside the default that stands in its place, if one does.
 func outline(v, plain reflect.Value) any {

@@ -140,7 +140,7 @@ func (f *faults) step(key string, s Step, c Config) {
 
 func (f *faults) risks(key string, list []string) {
 	for _, r := range list {
-		f.oneOf(key, r, "low", "medium", "high", "critical")
+		f.oneOf("routes[].match.risk", key, r)
 	}
 }
 

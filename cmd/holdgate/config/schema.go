@@ -2,29 +2,80 @@ package config
 
 import (
 	"reflect"
+	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate/docs"
 )
 
 // Schema is the JSON schema of a configuration file, for editors. It is made from
-// the types that a file is read into, and knows keys and kinds of values; what
-// values mean, such as names that must be there, only loading the file tells.
+// the types that a file is read into, from the words that keys choose from, and from the
+// table of keys in the documentation. What values mean, such as names that must be there,
+// only loading the file tells.
 func Schema() map[string]any {
-	s := schemaOf(reflect.TypeFor[Config]())
+	d := describer{}
+	for _, row := range keyRow.FindAllStringSubmatch(docs.ConfigurationKeys, -1) {
+		d[row[1]] = described(row[2], row[3])
+	}
+	s := d.schemaOf("", reflect.TypeFor[Config]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "holdgate.yaml"
 	return s
 }
 
-// schemaOf is the schema of what the reader takes for a type.
-func schemaOf(t reflect.Type) map[string]any {
+var (
+	// keyRow is a row of the table of keys: the key, its default, and what it says.
+	keyRow   = regexp.MustCompile("(?m)^\\| `([a-z0-9_.*\\[\\]]+)` \\| ([^|]*)\\| (.*) \\|$")
+	pageLink = regexp.MustCompile(` \(\[[^]]*\]\([^)]*\)\)`)
+)
+
+// described is what an editor shows of a key.
+func described(standard, says string) string {
+	says = pageLink.ReplaceAllString(says, "")
+	if standard = strings.TrimSpace(standard); standard != "" {
+		says += "; default: " + standard
+	}
+	return says
+}
+
+// describer has what the documentation says of keys.
+type describer map[string]string
+
+// schemaOf is the schema of what the reader takes for a type, which a key has.
+func (d describer) schemaOf(key string, t reflect.Type) map[string]any {
+	s := d.schemaOfType(key, t)
+	if says := d[key]; says != "" {
+		s["description"] = says
+	}
+	if words := choices[key]; words != nil {
+		of := s
+		if items, ok := s["items"].(map[string]any); ok {
+			of = items
+		}
+		of["enum"] = enum(words)
+	}
+	return s
+}
+
+// enum is a schema's list of words. A key without a value counts as missing.
+func enum(words []string) []any {
+	list := []any{nil}
+	for _, w := range words {
+		list = append(list, w)
+	}
+	return list
+}
+
+func (d describer) schemaOfType(key string, t reflect.Type) map[string]any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	own := reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]())
 	switch {
 	case t.Kind() == reflect.Struct && t != reflect.TypeFor[yaml.Node]():
-		s := schemaOfKeys(t)
+		s := d.schemaOfKeys(key, t)
 		if own {
 			s["type"] = []string{"object", "boolean", "null"} // a gate that is switched
 		}
@@ -34,9 +85,9 @@ func schemaOf(t reflect.Type) map[string]any {
 	case own:
 		return map[string]any{"type": []string{"string", "number", "null"}}
 	case t.Kind() == reflect.Map:
-		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": schemaOf(t.Elem())}
+		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": d.schemaOf(join(key, "*"), t.Elem())}
 	case t.Kind() == reflect.Slice:
-		return map[string]any{"type": []string{"array", "null"}, "items": schemaOf(t.Elem())}
+		return map[string]any{"type": []string{"array", "null"}, "items": d.schemaOf(key+"[]", t.Elem())}
 	}
 	if kind := schemaKind(t.Kind()); kind != "" {
 		return map[string]any{"type": []string{kind, "null"}}
@@ -45,10 +96,10 @@ func schemaOf(t reflect.Type) map[string]any {
 }
 
 // schemaOfKeys is the schema of a struct: its keys, and no others.
-func schemaOfKeys(t reflect.Type) map[string]any {
+func (d describer) schemaOfKeys(key string, t reflect.Type) map[string]any {
 	properties := map[string]any{}
 	for name, field := range keysOf(t) {
-		properties[name] = schemaOf(field)
+		properties[name] = d.schemaOf(join(key, name), field)
 	}
 	return map[string]any{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }

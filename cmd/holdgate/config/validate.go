@@ -17,7 +17,6 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/plugins"
-	"github.com/holdgate/holdgate/proxy/route"
 )
 
 // faults collects what is wrong.
@@ -40,7 +39,7 @@ func (c Config) Validate() error {
 	}
 	f.store(c.Store)
 	f.policy(c.Policy)
-	f.oneOf("holds.on_refusal", c.Holds.OnRefusal, RefusalReply, RefusalContinue)
+	f.oneOf("holds.on_refusal", "holds.on_refusal", c.Holds.OnRefusal)
 	if n := c.Holds.Rounds; n < 1 || n > 20 {
 		f.add("holds.rounds: %d: want 1 to 20", n)
 	}
@@ -49,7 +48,7 @@ func (c Config) Validate() error {
 		f.name(key, name)
 		f.url(key+".url", c.Upstreams[name].URL)
 		if format := c.Upstreams[name].Format; format != "" {
-			f.oneOf(key+".format", format, route.FormatNames()...)
+			f.oneOf("upstreams.*.format", key+".format", format)
 		}
 	}
 	for i, format := range c.Formats {
@@ -65,13 +64,13 @@ func (c Config) Validate() error {
 	f.routes(c)
 	f.limits(c)
 	f.kept(c)
-	f.oneOf("holds.mcp_tasks", c.Holds.MCPTasks, TasksServer, TasksOffer, TasksOff)
+	f.oneOf("holds.mcp_tasks", "holds.mcp_tasks", c.Holds.MCPTasks)
 	if c.Holds.Page != "" && c.Holds.Page != PageOff {
 		f.page("holds.page", c.Holds.Page)
 	}
-	f.oneOf("audit.sync", c.Audit.Sync, SyncAlways, SyncBatched)
-	f.oneOf("audit.inputs", c.Audit.Inputs, InputsRedacted, InputsNone)
-	f.oneOf("unsupported", c.Unsupported, UnsupportedRefuse, UnsupportedAllow)
+	f.oneOf("audit.sync", "audit.sync", c.Audit.Sync)
+	f.oneOf("audit.inputs", "audit.inputs", c.Audit.Inputs)
+	f.oneOf("unsupported", "unsupported", c.Unsupported)
 	switch {
 	case strings.TrimSpace(c.Approver) == "":
 		f.add("approver: must be a name")
@@ -144,9 +143,9 @@ func (f *faults) kept(c Config) {
 // policy checks where policy comes from. What the rules themselves say is
 // checked when they are loaded.
 func (f *faults) policy(p Policy) {
-	f.oneOf("policy.mode", p.Mode, ModeEnforce, ModeObserve)
-	f.oneOf("policy.on_error", p.OnError, "deny", "hold")
-	f.oneOf("policy.adapter", p.Adapter, "", "ai-sdk", "opa-tools")
+	f.oneOf("policy.mode", "policy.mode", p.Mode)
+	f.oneOf("policy.on_error", "policy.on_error", p.OnError)
+	f.oneOrNone("policy.adapter", "policy.adapter", p.Adapter)
 	switch {
 	case p.Timeout < minPolicyTimeout || p.Timeout > maxPolicyTimeout:
 		f.add("policy.timeout: must be from %s to %s, not %s", minPolicyTimeout, maxPolicyTimeout, p.Timeout)
@@ -210,12 +209,8 @@ func (f *faults) address(key, addr string) {
 	}
 }
 
-// oneOf checks a word.
-func (f *faults) oneOf(key, got string, want ...string) {
-	if slices.Contains(want, got) {
-		return
-	}
-	want = slices.DeleteFunc(want, func(s string) bool { return s == "" })
+// noneOf is the fault of a word that is none of some.
+func (f *faults) noneOf(key, got string, want []string) {
 	f.add("%s: %q is none of %s%s", key, got, strings.Join(want, ", "), guess(got, want))
 }
 
@@ -252,7 +247,7 @@ func (f *faults) format(key string, format Format) {
 	if format.Path != "" && !strings.HasPrefix(format.Path, "/") {
 		f.add("%s.path: %q does not begin with /", key, format.Path)
 	}
-	f.oneOf(key+".format", format.Format, route.FormatNames()...)
+	f.oneOf("formats[].format", key+".format", format.Format)
 }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)

@@ -71,7 +71,7 @@ var elsewhere = map[string]string{
 
 const (
 	makeRules = "test -e ~/.config/holdgate/rules || holdgate init"
-	yes       = "yes\r"
+	approve   = "approve\r"
 	nothing   = "none could have been spared" // a day is too short for suggestions
 	hello     = `{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}`
 	log17     = `for i in $(seq 20); do curl -sf $AGENTS/up/anthropic/v1/messages -H 'Content-Type: application/json' -d '` + hello + `'; done`
@@ -89,12 +89,12 @@ var showings = map[string]map[string]showing{
 		"holdgate show":                         {prints: "one"},
 		"holdgate approve c5cw":                 {code: 4, prints: "no such approval request: c5cw"},
 		"holdgate approve m9zyhk-2fdsw7-8cbhkw": {holds: []string{"rm -rf two"}, before: `holdgate steer ID "leave it"`, code: 5, prints: "already decided by"},
-		"holdgate approve qpsmhx-8z23qp-nn37qq 9nxkkk-x4jhfw-jqdtvc":  {holds: []string{"rm -rf three", "rm -rf four"}, asks: "Type yes", types: yes},
-		"holdgate approve --exchange zp8gqd-cd6h3v-6v8hd6":            {holds: []string{"rm -rf five"}, asks: "Type yes", types: yes},
+		"holdgate approve qpsmhx-8z23qp-nn37qq 9nxkkk-x4jhfw-jqdtvc":  {holds: []string{"rm -rf three", "rm -rf four"}, asks: "Type approve", types: approve},
+		"holdgate approve --exchange zp8gqd-cd6h3v-6v8hd6":            {holds: []string{"rm -rf five"}, asks: "Type approve", types: approve},
 		"holdgate deny m3xwzk-2fdsw7-8cbhkw --row":                    {holds: []string{"rm -rf six"}},
 		"holdgate people add bob --role approve --write":              {before: makeRules},
-		"holdgate approve c5cwz8-tw8933-9975cv":                       {holds: []string{"rm -rf seven"}, asks: "Type yes", types: yes},
-		"holdgate approve cb6g8g-9fqsmc-j5rtxw --remember exact":      {holds: []string{"rm -rf eight"}, asks: "Type yes", types: yes},
+		"holdgate approve c5cwz8-tw8933-9975cv":                       {holds: []string{"rm -rf seven"}, asks: "Type approve", types: approve},
+		"holdgate approve cb6g8g-9fqsmc-j5rtxw --remember exact":      {holds: []string{"rm -rf eight"}, asks: "Type approve", types: approve},
 		"holdgate approve c5cwz8-tw8933-9975cv --digest 8441586e85d8": {holds: []string{"rm -rf nine"}},
 		`holdgate deny c5cwz8-tw8933-9975cv --reason "..."`:           {holds: []string{"rm -rf ten"}},
 		`holdgate steer c5cwz8-tw8933-9975cv "do this instead"`:       {holds: []string{"rm -rf eleven"}},

@@ -135,7 +135,7 @@ func (q *question) head(now time.Time) string {
 		b.WriteString(" - the agent is UNCONFINED")
 	}
 	if q.waiting > 0 {
-		fmt.Fprintf(&b, " (%d more wait)", q.waiting)
+		fmt.Fprintf(&b, " (%s)", page.MoreWait(q.waiting))
 	}
 	return b.String()[:min(b.Len(), max(q.cols-1, minCols-1))]
 }

@@ -94,6 +94,7 @@ type Findings struct {
 	Why      map[string][]string
 	Unseen   []string
 	Followed bool
+	Acts     []holdgate.Act      // of the command at hand: see [holdgate.Command]
 	Files    [][]File            // by command, the files that it runs
 	Compiled map[string]Compiled // what was compiled of sources that the line has written
 

@@ -99,7 +99,8 @@ func heldText(s *shell.Shell, in shell.Invocation) (language, text string, ok bo
 
 // suspects says why a program may not be taken for one that only computes.
 func suspects(s *shell.Shell, language, code string, o suspect.Options) []string {
-	s.Found.Work(1 + len(code)/16)
+	s.Found.Work(1 + len(code)/8)
+	s.Found.Acts = suspect.Acts(language, code)
 	out := suspect.Of(language, code, o)
 	for _, m := range codeStrings.FindAllStringSubmatch(code, 1000) {
 		s.Found.Tick()

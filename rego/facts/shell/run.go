@@ -203,17 +203,18 @@ func (s *Shell) Emit(in Invocation) {
 		c.Unresolved = append(c.Unresolved, in.Words[0].Text+" calls itself")
 	}
 	words := len(c.Unresolved)
-	outer, fixed, modes, why := s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why
-	s.Found.Why = nil
+	outer, fixed, modes, why, acts := s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why, s.Found.Acts
+	s.Found.Why, s.Found.Acts = nil, nil
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
 	s.Found.Single = in.deletesSingly()
-	statements, deletions := s.Found.Statements, s.Found.Deletions
+	statements, deletions, gone := s.Found.Statements, s.Found.Deletions, deleted(s.Found.Facts.Paths)
 	s.programs.Effects(s, in, &c)
 	c.SQL, c.Deletes = s.Found.Statements > statements, in.Deletes || s.Found.Deletions > deletions
 	c.Unresolved = append(c.Unresolved, s.Found.Changed...)
 	c.Reasons = s.programs.Why(s, in, &c, words)
 	files := s.ranFiles(c.Unbound)
-	s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why = outer, fixed, modes, why
+	c.Acts = untold(s.Found.Acts, deleted(s.Found.Facts.Paths)-gone)
+	s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why, s.Found.Acts = outer, fixed, modes, why, acts
 	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
 	if len(c.Via) == 0 {
 		c.Via = nil
@@ -232,6 +233,23 @@ func (s *Shell) Emit(in Invocation) {
 		s.Found.Runs = append(s.Found.Runs, s.programs.Runs(s, c))
 		s.Found.Files = append(s.Found.Files, files)
 	}
+}
+
+// untold leaves out deletions by as many names as there are paths that tell of them.
+func untold(acts []holdgate.Act, paths int) []holdgate.Act {
+	return slices.DeleteFunc(acts, func(a holdgate.Act) bool {
+		return (a.Kind == holdgate.ActDelete || a.Kind == holdgate.ActMayDelete) && a.Times <= paths
+	})
+}
+
+// deleted counts the paths that are deleted.
+func deleted(paths []holdgate.Path) (n int) {
+	for _, p := range paths {
+		if p.Access == collect.AccessDelete {
+			n++
+		}
+	}
+	return n
 }
 
 // ranFiles are the files that the command at hand runs, with why they were not read.

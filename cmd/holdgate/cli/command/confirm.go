@@ -27,14 +27,15 @@ func (e *Env) Terminal() (*os.File, bool) {
 	return tty, ok && term.IsTerminal(int(tty.Fd()))
 }
 
-// Confirm asks on the terminal whether to send d. A call of critical risk wants
-// a word that names its target instead of a yes.
+// Confirm asks on the terminal whether to send d: the word for it is that of the answer, as
+// everywhere where people answer, and "yes" does as well. A call of critical risk wants a
+// word that names its target instead.
 func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
-	word := "yes"
+	words := []string{string(d.Decision), "yes"}
 	if r.Risk == holdgate.RiskCritical {
-		word = r.Target()
+		words = []string{r.Target()}
 	}
-	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, word), word)
+	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
 	if err == nil && !yes {
 		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}

@@ -40,6 +40,14 @@ func (p *Progress) Add(n uint64) {
 	}
 }
 
+// Show says in a line what is done now, where it is not counted.
+func (p *Progress) Show(now string) {
+	if p.w != nil {
+		p.shown = time.Now()
+		fmt.Fprint(p.w, "\r\x1b[K"+now)
+	}
+}
+
 // Done takes it off the screen.
 func (p *Progress) Done() {
 	if p.w != nil && !p.shown.IsZero() {

@@ -1,8 +1,10 @@
 package decide
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // pendingCommand lists what waits.
@@ -142,10 +145,18 @@ func (e *env) printPending(list []approvals.Request, now time.Time) error {
 	return e.printTable(left, now)
 }
 
-// printTable prints one row a line: see [approvals.Request.Row].
+// printTable prints one row a line: see [approvals.Request.Row]. On a terminal what the
+// request is about goes below, where there is room for it.
 func (e *env) printTable(list []approvals.Request, now time.Time) error {
-	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION\tSUMMARY")
+	width, _ := e.terminal(e.Stdout)
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	header := "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION"
+	if width == 0 {
+		header += "\tSUMMARY"
+	}
+	fmt.Fprintln(w, header)
+	var below []string
 	listed := map[string]bool{}
 	for _, r := range list {
 		row, more := r.Row(), ""
@@ -155,10 +166,36 @@ func (e *env) printTable(list []approvals.Request, now time.Time) error {
 		if n := len(r.SameRow(list)) - 1; n > 0 {
 			listed[row], more = true, fmt.Sprintf(" (and %d more of this row)", n)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, command.Short(now.Sub(r.CreatedAt)), command.Short(r.ExpiresAt.Sub(now)),
-			command.Known(string(r.Risk)), holdgate.Visible(r.Agent.ID), begins(r.Session.ID, 14), r.Briefing.Summary+asked(r)+more)
+		agent, session, about := holdgate.Visible(r.Agent.ID), begins(r.Session.ID, 14), r.Briefing.Summary+asked(r)+more
+		if width > 0 {
+			agent, below = begins(r.Agent.ID, max(width-68, 12)), append(below, about)
+		} else {
+			session += "\t" + about
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, command.Short(now.Sub(r.CreatedAt)), command.Short(r.ExpiresAt.Sub(now)),
+			command.Known(string(r.Risk)), agent, session)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if width > 0 {
+		return printBelow(e.Stdout, table.String(), below, width)
+	}
+	_, err := e.Stdout.Write(table.Bytes())
+	return err
+}
+
+// printBelow prints a table, and below each row but the first a text.
+func printBelow(w io.Writer, table string, below []string, width int) error {
+	var b strings.Builder
+	for i, row := range strings.Split(strings.TrimSuffix(table, "\n"), "\n") {
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
+		if i > 0 {
+			b.WriteString(page.Text([]page.Line{{Label: "    ", Text: below[i-1]}}, width, false))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // asked is the beginning of what an agent asks at a gate, marked as its word.

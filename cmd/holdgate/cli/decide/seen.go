@@ -64,6 +64,10 @@ func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decisio
 func unseen(needs, name string, list ...approvals.Request) *command.Exit {
 	x := command.Usage("without a terminal to ask on, %s", needs)
 	x.Hint = "holdgate show ID prints the call and its digest; then: holdgate " + name
+	if len(list) > maxNamed {
+		x.Hint += " ID... --digest DIGEST..., with a --digest for each ID"
+		return x
+	}
 	for _, r := range list {
 		x.Hint += " " + r.ID
 	}
@@ -102,11 +106,17 @@ func notSeen(id, text string) *command.Exit {
 	return &command.Exit{Code: command.ExitFailed, Text: text, Hint: "nothing was decided; look again with: holdgate show " + id}
 }
 
+// maxNamed is how many requests a hint or an error names: the rest is counted.
+const maxNamed = 3
+
 // ids names requests.
 func ids(list []approvals.Request) string {
-	names := make([]string, len(list))
-	for i, r := range list {
-		names[i] = r.ID
+	var names []string
+	for _, r := range list[:min(len(list), maxNamed)] {
+		names = append(names, r.ID)
+	}
+	if n := len(list) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("one of %d more", n))
 	}
 	return strings.Join(names, " or ")
 }

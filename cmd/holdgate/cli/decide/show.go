@@ -73,12 +73,10 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 	case len(list) == 0:
 		return approvals.Request{}, nothingPending(approvals.Filter{})
 	case len(list) > 1:
-		ids := make([]string, len(list))
-		for i, r := range list {
-			ids[i] = r.ID
-		}
 		x := command.Usage("%d requests are pending: say which", len(list))
-		x.Hint = "one of " + strings.Join(ids, ", ")
+		if x.Hint = ids(list); len(list) > maxNamed {
+			x.Hint += ": holdgate pending lists them"
+		}
 		return approvals.Request{}, x
 	}
 	return list[0], nil

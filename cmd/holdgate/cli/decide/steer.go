@@ -25,10 +25,10 @@ func steerCommand(e *env) *cli.Command {
 		UsageText: "holdgate steer f33xjt-my5d7g-tshyjw \"use git clean\"",
 		Usage:     "refuse a held call and tell the agent what to do instead",
 		ArgsUsage: "[ID] INSTRUCTIONS",
-		Description: "One argument is taken as the instructions for the only pending request; on a\n" +
-			"terminal you are asked whether it is for that. With more, the first is the ID.\n" +
-			"With --guidance or --agent, and where nothing is pending, it decides nothing: it\n" +
-			"goes into the agent's next model request. Without arguments it asks for the\n" +
+		Description: "Without an ID, where one request is pending, you are asked on the terminal whether\n" +
+			"the words are for that. Without a terminal, give the ID, or --guidance.\n" +
+			"With --guidance or --agent, and where nothing is pending, it decides nothing: the\n" +
+			"words go into the agent's next model request. Without arguments it asks for the\n" +
 			"instructions on a terminal.",
 		Flags: []cli.Flag{
 			command.ReasonFlag(), command.JSONFlag(),
@@ -78,9 +78,20 @@ func (e *env) steer(c *cli.Context, d api.Decision) error {
 	}
 	tty, ok := e.Terminal()
 	if !ok || len(waits) > 1 {
-		return e.refuse(c, "", d)
+		return ambiguous(waits)
 	}
 	return e.steerOrGuide(c, sc, d, tty, waits[0])
+}
+
+// ambiguous is the error where words may be for what waits, or for the agent besides.
+func ambiguous(waits []approvals.Request) error {
+	text, id := waits[0].ID+" is pending, and these words may be for it or for the agent's next step", waits[0].ID
+	if n := len(waits); n > 1 {
+		text, id = fmt.Sprintf("%d requests are pending, and these words may be for one of them or for the agent's next step", n), "ID"
+	}
+	x := command.Usage("%s", text)
+	x.Hint = "nothing was decided; to refuse the call: holdgate steer " + id + " \"...\"; to leave it pending: holdgate steer --guidance \"...\""
+	return x
 }
 
 // steerOrGuide asks what words are for that name no request, where one waits.

@@ -36,7 +36,7 @@ func pluginCommand(e *env) *cli.Command {
 				UsageText:   "holdgate plugin check slack",
 				Usage:       "start a channel, hand it its configuration, and ask whether it reaches people",
 				ArgsUsage:   "[NAME]",
-				Description: "Checks every channel of the configuration where none is named. It needs no sidecar,\nand tells nobody of anything.",
+				Description: "Checks every channel of the configuration where none is named. It needs no sidecar,\nand tells no person of anything. The receiver of a webhook is sent a test event, and\nhas to take it.",
 				Action:      e.checkPlugins,
 			},
 			{
@@ -131,10 +131,10 @@ func (e *env) checkPlugins(c *cli.Context) error {
 	failed := 0
 	for _, ch := range all {
 		result := "ok"
-		err := host.Check(c.Context, ch, e.Logger("error"))
+		err := host.Check(c.Context, ch, e.Logger("error"), plugins.ToPrograms()...)
 		if host.InUse(err) && e.isRunning(c, ch.Name) {
 			result = "ok, beside the sidecar that runs it"
-			err = host.Check(c.Context, ch.Beside(), e.Logger("error"))
+			err = host.Check(c.Context, ch.Beside(), e.Logger("error"), plugins.ToPrograms()...)
 		}
 		if err != nil {
 			failed++
