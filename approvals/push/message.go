@@ -95,7 +95,11 @@ func (s *Sender) vouched(endpoint string, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	claims, err := json.Marshal(map[string]any{"aud": u.Scheme + "://" + u.Host, "exp": now.Add(validFor).Unix(), "sub": s.c.Contact()})
+	says := map[string]any{"aud": u.Scheme + "://" + u.Host, "exp": now.Add(validFor).Unix()}
+	if contact := s.c.Contact(); contact != "" {
+		says["sub"] = contact
+	}
+	claims, err := json.Marshal(says)
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ type Config struct {
 	People func() *people.People
 	// Seed makes the key by which services know the sidecar: 32 bytes that stay the same.
 	Seed []byte
-	// Contact is whom services can turn to: a URL, https or mailto.
+	// Contact is whom services can turn to: a URL, https or mailto; empty is nobody.
 	Contact func() string
 	// Refuse says why an address is none of the public network, or nothing.
 	Refuse func(netip.Addr) string

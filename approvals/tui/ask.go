@@ -115,7 +115,7 @@ func (a *ask) layOut(width, room int, now time.Time) { a.begin(a.draw(width, now
 func (a *ask) draw(width int, now time.Time) []page.Line {
 	lines := page.Of(host.Notice(a.r), now)
 	if a.folded = false; !a.full {
-		lines, a.folded = page.Fold(page.Wrap(lines, width-1), "f")
+		lines, a.folded = page.Fold(page.Wrap(lines, width-1), "f", page.FoldOver, page.FoldTo)
 	} else {
 		lines = append(lines, page.Line{}, page.Line{Label: "  ", Text: "the arguments, whole", Style: page.Faint})
 		for _, l := range wholeArguments(a.r) {

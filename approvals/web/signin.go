@@ -190,11 +190,17 @@ func (s *Server) Link(c api.Credential, path string) (api.Link, error) {
 	if s.c.Address() == "" {
 		return api.Link{}, fmt.Errorf("%w: the approvers' port is not open yet", api.ErrNoPage)
 	}
-	if u, err := url.Parse(path); path != "" && (err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.HasPrefix(path, `/\`)) {
+	if path != "" && !ofPage(path) {
 		return api.Link{}, &api.Problem{Type: api.ProblemPrefix + "malformed", Title: "Malformed request", Status: http.StatusBadRequest, Detail: "path must be one of the page: /requests/ID"}
 	}
 	code, until := s.signins.offer(c, cmp.Or(path, "/"))
 	return api.Link{URL: s.Origin() + "/open#" + code, Expires: until}, nil
+}
+
+// ofPage reports whether a path leads to the page and nowhere else.
+func ofPage(path string) bool {
+	u, err := url.Parse(path)
+	return err == nil && u.Host == "" && u.Scheme == "" && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && !strings.HasPrefix(path, `/\`)
 }
 
 // Origin is where the page is, once its port is open.
@@ -247,10 +253,17 @@ func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request) {
 func (s *Server) redeemLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	value, path, ok := s.signins.redeem(r.PostFormValue("code"), r.UserAgent())
+	back := r.PostFormValue("back") // where they were going when they were asked to sign in
+	if !ofPage(back) {
+		back = ""
+	}
 	if !ok {
 		s.c.Logger.WarnContext(r.Context(), "refusing a link that is unknown, used or too old")
-		s.showDoor(w, r, http.StatusForbidden, door{Failed: true})
+		s.showDoor(w, r, http.StatusForbidden, door{Failed: true, Back: back})
 		return
+	}
+	if path == "/" && back != "" {
+		path = back
 	}
 	http.SetCookie(w, s.cookie(value))
 	http.Redirect(w, r, path, http.StatusSeeOther)

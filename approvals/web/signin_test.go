@@ -39,6 +39,36 @@ func TestALinkWorksOnce(t *testing.T) {
 	}
 }
 
+// Whoever was on the way to a request, and pastes the end of a link, lands on the request;
+// no form leads away from the page.
+func TestSigningInGoesOnToWhereOneWanted(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	r := h.hold(holdgate.RiskHigh, `{"command":"ls"}`, holdgate.HoldSpec{})
+	request := "/requests/" + r.ID
+	for _, tt := range []struct{ link, back, want string }{
+		{"/", request, request},
+		{"/agents", request, "/agents"}, // a link of its own says where to
+		{"/", "", "/"},
+		{"/", "//evil.example/", "/"},
+		{"/", "https://evil.example/", "/"},
+		{"/", `/\evil.example`, "/"},
+	} {
+		b := &browser{house: h}
+		if _, text, _ := b.do(http.MethodGet, request, nil); !strings.Contains(text, `name="back" value="`+request+`"`) {
+			t.Fatalf("the door has forgotten where to:\n%s", text)
+		}
+		if _, text, _ := b.do(http.MethodPost, "/open", url.Values{"code": {"wrong"}, "back": {request}}); !strings.Contains(text, `name="back" value="`+request+`"`) {
+			t.Errorf("after a wrong code it has forgotten where to:\n%s", text)
+		}
+		_, code, _ := strings.Cut(h.link("ada", tt.link), "#")
+		status, _, head := b.do(http.MethodPost, "/open", url.Values{"code": {code}, "back": {tt.back}})
+		if status != http.StatusSeeOther || head.Get("Location") != tt.want {
+			t.Errorf("%+v: %d to %q", tt, status, head.Get("Location"))
+		}
+	}
+}
+
 // Whoever signs in without end ends nobody else's sign-ins and links.
 func TestNobodysSignInsEndAnothers(t *testing.T) {
 	t.Parallel()

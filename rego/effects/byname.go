@@ -30,7 +30,7 @@ func (w *work) byName(c command) bool {
 		case holdgate.ActChange:
 			e.Kind, e.What, e.Because, e.Says = holdgate.EffectChange, "database", "remote", "Changes what a database holds"
 		case holdgate.ActWrite:
-			e.Kind, e.What, e.Because, e.Says, weight = holdgate.EffectWrite, "file", "git", "Writes files that are"+unknown, weighsSome+6
+			e.Kind, e.What, e.Says, weight = holdgate.EffectWrite, "file", "Writes files that are"+unknown, weighsSome+6
 		case holdgate.ActRun:
 			e.Says = "Starts programs that are" + unknown
 		case holdgate.ActSend:

@@ -369,13 +369,13 @@ func (a *App) buildAPI(s *state) (err error) {
 	return nil
 }
 
-// contact is whom a browser's maker can turn to about what is pushed: where the page is, if
-// that is a place which others know.
+// contact is whom a browser's maker can turn to about what is pushed: who is configured, or
+// where the page is, if that is a place which others know. Empty is nobody.
 func (a *App) contact() string {
-	if a.tls != nil {
+	if a.c.Listen.PushContact == "" && a.tls != nil {
 		return a.page.Origin()
 	}
-	return "mailto:nobody@example.com"
+	return a.c.Listen.PushContact
 }
 
 // site is where people sign with passkeys.

@@ -88,6 +88,9 @@ type Listen struct {
 	// loopback one where there are none.
 	Metrics     string   `yaml:"metrics"`
 	MetricsFrom []string `yaml:"metrics_from"`
+	// PushContact is whom push services can turn to about this sidecar's messages, as
+	// mailto:ADDRESS or https://PLACE; empty: where the page is, under TLS, else nobody.
+	PushContact string `yaml:"push_contact"`
 }
 
 // ApproversTLS is a certificate in files, or one of the sidecar's own CA.

@@ -71,6 +71,7 @@ func (f *faults) network(c Config) {
 		f.transparent(c.Listen)
 	}
 	f.metrics(c.Listen)
+	f.pushContact(c.Listen.PushContact)
 	f.extAuthz(c.Listen)
 }
 
@@ -85,6 +86,17 @@ func (f *faults) extAuthz(l Listen) {
 	}
 	if host, _, err := net.SplitHostPort(l.ExtAuthz); err == nil && !isLoopback(host) {
 		f.add("listen.ext_authz: %s can be reached from elsewhere, and speaks without TLS: take a loopback address, and run Holdgate beside the gateway", l.ExtAuthz)
+	}
+}
+
+// pushContact checks whom push services can turn to.
+func (f *faults) pushContact(contact string) {
+	u, err := url.Parse(contact)
+	switch {
+	case contact == "":
+	case err == nil && u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"), err == nil && u.Scheme == "https" && u.Host != "":
+	default:
+		f.add("listen.push_contact: %q is neither a mailto nor an https address", contact)
 	}
 }
 

@@ -75,7 +75,7 @@ func (q *question) fit(rows, cols int) {
 	}
 	lines := page.Wrap(q.page, q.cols-1)
 	if q.folded = false; !q.all {
-		lines, q.folded = page.Fold(lines, "m")
+		lines, q.folded = q.fold(lines)
 	}
 	q.terse = false
 	room := q.room(len(lines))
@@ -89,6 +89,30 @@ func (q *question) fit(rows, cols int) {
 	}
 	q.need = (page.Needed(lines) + room - 1) / room
 }
+
+// fold shortens long parts of the call: to what fits the first screen beside all else that
+// a person must know, where the question would take more than one.
+func (q *question) fold(lines []page.Line) ([]page.Line, bool) {
+	need := page.Needed(lines)
+	folding := *q
+	folding.folded, folding.terse = true, false
+	room := folding.room(len(lines))
+	if need <= room {
+		return page.Fold(lines, "m", page.FoldOver, page.FoldTo)
+	}
+	longest, n := 0, 0
+	for _, l := range lines {
+		if n++; !l.Code() {
+			n = 0
+		}
+		longest = max(longest, n)
+	}
+	to := min(max(room-(need-longest)-1, fewestCode), page.FoldTo)
+	return page.Fold(lines, "m", to+1, to)
+}
+
+// fewestCode is how many lines of a part of the call are shown at least.
+const fewestCode = 5
 
 // room is how many of a page's lines fit the terminal at a time, whatever stands below
 // them but a note; under 1 where none do.

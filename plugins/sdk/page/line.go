@@ -98,17 +98,17 @@ func Wrap(lines []Line, width int) (wrapped []Line) {
 	return wrapped
 }
 
-// A part of a call that has more than foldOver lines on the screen is folded to its
-// first FoldTo.
+// A part of a call that has more than FoldOver lines on the screen is folded to its
+// first FoldTo, where a screen has no needs of its own.
 const (
-	foldOver = 60
+	FoldOver = 60
 	FoldTo   = 20
 )
 
-// Fold cuts parts of the call that would fill screens, and reports whether there are any.
-// What says so, and names the key that shows all, stands where nothing of the call can. The
-// lines have been wrapped.
-func Fold(lines []Line, key string) (short []Line, some bool) {
+// Fold cuts parts of the call of more than over lines to their first ones, and reports
+// whether there are any. What says so, and names the key that shows all, stands where
+// nothing of the call can. The lines have been wrapped.
+func Fold(lines []Line, key string, over, to int) (short []Line, some bool) {
 	for len(lines) > 0 {
 		n := 0
 		for n < len(lines) && lines[n].Code() {
@@ -118,12 +118,12 @@ func Fold(lines []Line, key string) (short []Line, some bool) {
 		case n == 0:
 			short, lines = append(short, lines[0]), lines[1:]
 			continue
-		case n <= foldOver:
+		case n <= over:
 			short = append(short, lines[:n]...)
 		default:
 			some = true
-			short = append(short, lines[:FoldTo]...)
-			short = append(short, Line{Label: "  ", Text: fmt.Sprintf("%d more lines are not shown: %s shows all of it", n-FoldTo, key), Style: Alarm})
+			short = append(short, lines[:to]...)
+			short = append(short, Line{Label: "  ", Text: fmt.Sprintf("%d more lines are not shown: %s shows all of it", n-to, key), Style: Alarm})
 		}
 		lines = lines[n:]
 	}

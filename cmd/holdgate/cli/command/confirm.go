@@ -35,11 +35,21 @@ func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 	if r.Risk == holdgate.RiskCritical {
 		words = []string{r.Target()}
 	}
-	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
+	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
 	if err == nil && !yes {
 		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
 	return err
+}
+
+// again says once more what is decided: the page before the question may have gone off the
+// top of the terminal.
+func again(r approvals.Request) string {
+	what := Known(string(r.Risk)) + " risk"
+	if r.Briefing.Undo != "" {
+		what += ", " + r.Briefing.Undo
+	}
+	return what + ": " + holdgate.Visible(r.Briefing.Summary) + "\n"
 }
 
 // ConfirmWord asks a question on the terminal, and reports whether one of the words was

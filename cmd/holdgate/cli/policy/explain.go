@@ -61,6 +61,7 @@ type explained struct {
 	Trace      string         `json:"trace,omitempty"`
 
 	decision holdgate.Decision
+	says     string // what the call does, of one that is tried
 }
 
 func (e *env) explained(c *cli.Context, id string) (*explained, error) {
@@ -134,9 +135,7 @@ func (e *env) learningEngine(c *cli.Context) (*rego.Engine, rego.Own, error) {
 
 func (x *explained) write(w io.Writer) error {
 	var b strings.Builder
-	line := func(format string, args ...any) {
-		b.WriteString(strings.TrimRight(holdgate.Visible(fmt.Sprintf(format, args...)), " ") + "\n")
-	}
+	line := liner(&b)
 	n := x.Entry
 	d := n.Decision
 	line("entry %d, %s: %s by %s in session %s", n.Seq, n.Time.Local().Format(time.DateTime), learn.What(n.Call), n.Call.Agent, n.Call.Session)
@@ -200,6 +199,27 @@ func (x *explained) writeRules(line func(string, ...any)) {
 		}
 	}
 }
+
+// liner returns what writes lines, safe to show. A text of several lines, such as code
+// that a command is given, goes on below behind a mark.
+func liner(b *strings.Builder) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		text := strings.TrimRight(fmt.Sprintf(format, args...), "\n ")
+		for i, l := range strings.Split(text, "\n") {
+			if i > maxCodeLines {
+				fmt.Fprintf(b, "      | ... and %d more lines\n", strings.Count(text, "\n")-maxCodeLines)
+				break
+			}
+			if i > 0 {
+				b.WriteString("      | ")
+			}
+			b.WriteString(strings.TrimRight(holdgate.Visible(l), " ") + "\n")
+		}
+	}
+}
+
+// maxCodeLines is how many lines of a text are shown, besides its first.
+const maxCodeLines = 12
 
 func risk(r string) string {
 	if r == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/rego"
@@ -93,6 +94,13 @@ func (e *env) tryPolicy(c *cli.Context) error {
 		return errors.Join(command.PrintJSON(e.Stdout, verdict.Document(d)), refused(c, d))
 	}
 	x := explained{decision: d}
+	if d.Action != holdgate.Allow {
+		b := briefing.Make(call, 0, d)
+		x.says = b.Summary
+		if b.Undo != "" {
+			x.says += "; " + b.Undo
+		}
+	}
 	if why, err := engine.Explain(c.Context, rego.Past{Call: call, Seen: d.Seen, Own: own}, false); err == nil {
 		x.Fired, x.decision.Facts = why.Fired, why.Decision.Facts
 	} else if _, unknown := errors.AsType[*rego.UnjudgedError](err); !unknown {
@@ -104,10 +112,11 @@ func (e *env) tryPolicy(c *cli.Context) error {
 // writeTried prints what became of a call that was made up.
 func (x *explained) writeTried(e *env) error {
 	var b strings.Builder
-	line := func(format string, args ...any) {
-		b.WriteString(strings.TrimRight(holdgate.Visible(fmt.Sprintf(format, args...)), " ") + "\n")
-	}
+	line := liner(&b)
 	d := x.decision
+	if x.says != "" {
+		line("%s", x.says)
+	}
 	line("%s by rule %s%s", d.Action, command.Dash(d.Rule), risk(string(d.Risk)))
 	if d.Reason != "" {
 		line("  %s", d.Reason)
