@@ -100,19 +100,16 @@ func (q *question) fold(lines []page.Line) ([]page.Line, bool) {
 	if need <= room {
 		return page.Fold(lines, "m", page.FoldOver, page.FoldTo)
 	}
-	longest, n := 0, 0
-	for _, l := range lines {
-		if n++; !l.Code() {
-			n = 0
+	for to := page.FoldTo; to > fewestCode; to-- {
+		if short, some := page.Fold(lines, "m", to+1, to); page.Needed(short) <= room {
+			return short, some
 		}
-		longest = max(longest, n)
 	}
-	to := min(max(room-(need-longest)-1, fewestCode), page.FoldTo)
-	return page.Fold(lines, "m", to+1, to)
+	return page.Fold(lines, "m", fewestCode+1, fewestCode)
 }
 
 // fewestCode is how many lines of a part of the call are shown at least.
-const fewestCode = 5
+const fewestCode = 3
 
 // room is how many of a page's lines fit the terminal at a time, whatever stands below
 // them but a note; under 1 where none do.

@@ -239,7 +239,7 @@ var (
 	codeDeletes = regexp.MustCompile(`\b(?:os\.remove|os\.unlink|os\.rmdir|os\.removedirs|shutil\.rmtree|rmtree|rimraf|unlink|unlinkSync|rmdirSync|rmSync|fs\.rm|fs\.rmdir|rmdir|remove_tree|FileUtils\.rm(?:_rf|_r|tree|_f)?|File\.delete|Dir\.delete|Path|os\.remove|filesystem\.remove_all|remove_all|Deno\.remove(?:Sync)?)` + quotedText + `(\)\.(?:unlink|rmdir))?`)
 	codeRuns    = regexp.MustCompile(`\b(?:os\.system|os\.popen|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|execSync|exec|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|do shell script|os\.execute|io\.popen|run_cmd|qx|\$)` + quotedText)
 	codeStrings = regexp.MustCompile(`"((?:[^"\\\n]|\\.){1,200})"|'((?:[^'\\\n]|\\.){1,200})'`)
-	codeBang    = regexp.MustCompile(`(?m)(?:^|[:|\s])!\s*(\S.*)$`)
+	codeBang    = regexp.MustCompile(`(?m)(?:^|[:|\s])!\s*([^\s=].*)$`)
 	codeTicks   = regexp.MustCompile("`([^`\n]+)`")
 	recursive   = regexp.MustCompile(`rmtree|rimraf|rm_r|remove_all|recursive|remove_tree`)
 )
