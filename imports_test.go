@@ -67,7 +67,7 @@ var imports = map[string][]string{
 
 	"rego/facts/snippet/outcome":    {},
 	"rego/facts/snippet/tree":       {},
-	"rego/facts/snippet/suspect":    {"rego/facts/wordlist"},
+	"rego/facts/snippet/suspect":    {".", "rego/facts/wordlist"},
 	"rego/facts/snippet/python":     {"rego/facts/snippet/tree"},
 	"rego/facts/snippet/javascript": {"rego/facts/snippet/tree", "rego/facts/snippet/outcome"},
 	"rego/facts/snippet/flow":       {"rego/facts/snippet/tree", "rego/facts/snippet/outcome"},

@@ -51,7 +51,7 @@ func TestTheSchemaTakesWhatIsRead(t *testing.T) {
 		{"listen: {agents: [1]}\n", false},
 		{"gates: {before_commit: [1]}\n", false},
 		{"upstreams: {own: {adress: x}}\n", false},
-		{"policy: {mode: enforce, on_error:}\nsessions: {mode: manual}\n", true},
+		{"policy: {mode: enforce, on_error: null}\nsessions: {mode: manual}\n", true},
 	}
 	for _, tt := range tests {
 		var v any

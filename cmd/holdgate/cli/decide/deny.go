@@ -49,9 +49,6 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 		if err != nil {
 			return err
 		}
-		if r.ID == d.Instructions {
-			return command.Usage("steer needs instructions: holdgate steer %s \"do this instead\"", r.ID)
-		}
 		id = r.ID
 	}
 	if c.Bool("row") {

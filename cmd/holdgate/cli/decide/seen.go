@@ -91,7 +91,7 @@ func checkDigests(c *cli.Context, list ...approvals.Request) error {
 			return command.Usage("--digest %q is too short: give %d characters or more", seen, least)
 		}
 		if !slices.ContainsFunc(list, func(r approvals.Request) bool { return strings.HasPrefix(string(r.Call.Digest), seen) }) {
-			return notSeen(list[0].ID, fmt.Sprintf("%s is not the digest of %s: it is not the call that you saw", seen, ids(list)))
+			return notSeen(list[0].ID, fmt.Sprintf("%s is not the digest of %s: it is not the call that you saw", seen, ids(list, " or ")))
 		}
 	}
 	for _, r := range list {
@@ -110,13 +110,14 @@ func notSeen(id, text string) *command.Exit {
 const maxNamed = 3
 
 // ids names requests.
-func ids(list []approvals.Request) string {
+func ids(list []approvals.Request, between string) string {
 	var names []string
 	for _, r := range list[:min(len(list), maxNamed)] {
 		names = append(names, r.ID)
 	}
+	said := strings.Join(names, between)
 	if n := len(list) - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("one of %d more", n))
+		said += fmt.Sprintf(" and %d more, which holdgate pending lists", n)
 	}
-	return strings.Join(names, " or ")
+	return said
 }

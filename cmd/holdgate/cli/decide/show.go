@@ -74,9 +74,7 @@ func onlyPending(ctx context.Context, sc *client.Client) (approvals.Request, err
 		return approvals.Request{}, nothingPending(approvals.Filter{})
 	case len(list) > 1:
 		x := command.Usage("%d requests are pending: say which", len(list))
-		if x.Hint = ids(list); len(list) > maxNamed {
-			x.Hint += ": holdgate pending lists them"
-		}
+		x.Hint = "one of " + ids(list, ", ")
 		return approvals.Request{}, x
 	}
 	return list[0], nil

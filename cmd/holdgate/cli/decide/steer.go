@@ -76,6 +76,9 @@ func (e *env) steer(c *cli.Context, d api.Decision) error {
 	if len(waits) == 0 {
 		return e.guide(c, sc, d, "nothing is pending: ")
 	}
+	if len(waits) == 1 && waits[0].ID == d.Instructions {
+		return command.Usage("steer needs instructions: holdgate steer %s \"do this instead\"", waits[0].ID)
+	}
 	tty, ok := e.Terminal()
 	if !ok || len(waits) > 1 {
 		return ambiguous(waits)
