@@ -105,7 +105,8 @@ var imports = map[string][]string{
 	"proxy/mcp":            {".", "proxy/wire"},
 	"proxy/acp":            {".", "proxy/wire"},
 	"proxy/acpproxy":       {".", "approvals", "proxy/acp", "proxy/gate", "proxy/route", "proxy/steps", "proxy/wire"},
-	"proxy/agentapi":       {".", "approvals", "approvals/sessions", "approvals/tracks", "store"},
+	"proxy/agentapi":       {".", "approvals", "approvals/sessions", "approvals/tracks", "proxy/hookproof", "store"},
+	"proxy/hookproof":      {}, // which hooks start with
 	"proxy/hook":           {".", "proxy/wire"},
 	"proxy/mcpserver":      {"approvals", "approvals/sessions", ".", "proxy/agentapi", "proxy/mcp"},
 	"proxy/authzen":        {".", "approvals", "proxy/gate", "proxy/wire"},
@@ -152,14 +153,14 @@ var imports = map[string][]string{
 	"plugins":              {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
 	"plugins/host":         {".", "approvals", "plugins/sdk", "plugins/sdk/session", "plugins/sdk/channelv1", "plugins/sdk/page", "approvals/people", "approvals/record", "store"},
 
-	"cmd/holdgate/hook":         {}, // whose start is the start of a hook
+	"cmd/holdgate/hook":         {"proxy/hookproof"}, // whose start is the start of a hook
 	"cmd/holdgate/hook/install": {"proxy/hook"},
 
 	"docs":                     {},
 	"cmd/holdgate/config":      {"approvals/passkeys", "docs", ".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":     {".", "store/audit"},
 	"cmd/holdgate/report":      {},
-	"cmd/holdgate/app":         {"approvals/push", "proxy/gate", "approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/app/runs", "cmd/holdgate/trust", "cmd/holdgate/takeover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins", "plugins/host", "proxy", "proxy/authzen", "proxy/extauthz", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/drain", "proxy/openfiles", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
+	"cmd/holdgate/app":         {"approvals/push", "proxy/hookproof", "proxy/gate", "approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/app/runs", "cmd/holdgate/trust", "cmd/holdgate/takeover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins", "plugins/host", "proxy", "proxy/authzen", "proxy/extauthz", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/drain", "proxy/openfiles", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/app/runs":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/takeover", "cmd/holdgate/trust", "proxy", "proxy/gate", "proxy/intercept", "proxy/openfiles", "store"},
 	"cmd/holdgate/trust":       {"cmd/holdgate/config"},
 	"cmd/holdgate/demo":        {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
@@ -175,7 +176,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/cli":         {".", "approvals", "approvals/client", "cmd/holdgate/bench", "cmd/holdgate/cli/agents", "cmd/holdgate/cli/audit", "cmd/holdgate/cli/command", "cmd/holdgate/cli/decide", "cmd/holdgate/cli/policy", "cmd/holdgate/cli/setup", "cmd/holdgate/cli/start", "cmd/holdgate/config", "cmd/holdgate/launch", "proxy/hook"},
 	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "store", "store/audit"},
 	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity", "store/audit"},
-	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "store/audit"},
+	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "plugins/sdk/page", "store/audit"},
 	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
 	"cmd/holdgate/cli/policy":  {"approvals/briefing", ".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
 	"cmd/holdgate/cli/setup":   {".", "cmd/holdgate/hook", "cmd/holdgate/hook/install", "proxy/hook", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "rego"},

@@ -68,6 +68,9 @@ type HeldCall struct {
 	// Task is what the agent's user asked it for, where that is known, without
 	// credentials.
 	Task string
+	// Program is the agent's program, and Said the folder that it is in, by the agent's own
+	// word; empty where it told none.
+	Program, Said string
 }
 
 // RequestApproval returns the exchange's request for the call under the decision's rule
@@ -91,7 +94,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
-	draft.Briefing.Place = placeOf(c, d, q.Task)
+	draft.Briefing.Place = placeOf(q)
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)

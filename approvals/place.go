@@ -16,11 +16,15 @@ const maxTask = 200
 // placeOf says where a call happens, for whom and for what, safe to show. The folder is known
 // only of agents on this machine. Where policy redacts parts of the call the task is
 // left out, for the user may have named them.
-func placeOf(c holdgate.Call, d holdgate.Decision, task string) briefing.Place {
+func placeOf(q HeldCall) briefing.Place {
+	c, d, task := q.Call, q.Decision, q.Task
 	if len(d.Redact) > 0 {
 		task = ""
 	}
-	p := briefing.Place{Person: holdgate.Visible(c.Agent.Starter), Task: quotedTask(task)}
+	p := briefing.Place{Person: holdgate.Visible(c.Agent.Starter), Task: quotedTask(task), Program: holdgate.Visible(q.Program)}
+	if d.Facts == nil || d.Facts.Dir != q.Said {
+		p.Said = holdgate.Visible(q.Said)
+	}
 	if d.Facts == nil || d.Facts.Dir == "" {
 		return p
 	}

@@ -35,7 +35,7 @@ func (a agents) Hook(ctx context.Context, who approvals.Caller, in agentapi.Hook
 	from := gate.From{Caller: who}
 	from.InConversation(event.Session)
 	from.Dir, from.Start = a.folderAt(ctx, event.Dir)
-	from.At = gate.AtHook
+	from.At, from.Program, from.Said = gate.AtHook, agent.Name, event.Dir
 	a.s.c.Queue.Agents.Seen(from.Caller)
 	if err := a.lapsed(ctx, from.Caller, in.Lapsed); err != nil {
 		return agentapi.HookVerdict{}, err

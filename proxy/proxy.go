@@ -81,7 +81,9 @@ type Config struct {
 	Queue    *approvals.Queue
 	Log      *audit.Log
 	Digester *holdgate.Digester
-	CA       *tls.Certificate // signs the leaves of intercepted connections; see [intercept.OpenCA]
+	// HookKey is what answers to hooks are signed with; empty: they are not.
+	HookKey []byte
+	CA      *tls.Certificate // signs the leaves of intercepted connections; see [intercept.OpenCA]
 
 	// Upstreams and MCP are what /up/NAME and /mcp/NAME lead to. Only hosts
 	// named here may have loopback, private or metadata addresses.
@@ -222,7 +224,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	for _, a := range s.steps.Callers.Known() {
 		c.Queue.Agents.Expect(a)
 	}
-	s.api = agentapi.New(s.Agents(), agents{s}, func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
+	s.api = agentapi.New(s.Agents(), agents{s}, c.HookKey, func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, agentapi.Door) }, c.Logger)
 	s.authzen = authzen.New(authzen.Config{Options: c.AuthZEN, Gate: func() *gate.Gate { return s.steps.Gate }, Queue: c.Queue, Digester: c.Digester, Logger: c.Logger,
 		Caller: func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, authzen.Door) }, Waiting: s.steps.Waiting})
 	s.models = model.New(s.modelConfig())

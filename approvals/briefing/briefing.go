@@ -73,6 +73,10 @@ type Place struct {
 	Folder string `json:"folder,omitempty"`
 	Branch string `json:"branch,omitempty"` // that is checked out there
 	Host   string `json:"host,omitempty"`
+	// Said is another folder, in which the agent says it is, and Program is its program by
+	// its own word. Both come from its hook, and nobody has checked them.
+	Said    string `json:"said,omitempty"`
+	Program string `json:"program,omitempty"`
 	// Person is who started the agent, where `holdgate run` did.
 	Person string `json:"person,omitempty"`
 	// Task is what the agent's user has asked it for, in their own words: the

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -119,13 +118,7 @@ func entryText(e audit.Entry) string {
 }
 
 // callName names a call.
-func callName(c audit.Call) string {
-	name := cmp.Or(c.HTTP, c.MCP, c.Model, c.Gate, string(c.Kind))
-	if c.Tool != nil {
-		name = strings.TrimPrefix(c.Tool.Server+"/"+c.Tool.Name, "/")
-	}
-	return holdgate.Visible(holdgate.Bounded(name, 300))
-}
+func callName(c audit.Call) string { return holdgate.Visible(holdgate.Bounded(c.Name(), 300)) }
 
 // input is the beginning of what a call was given, as the log keeps it.
 func input(e audit.Entry) string { return holdgate.Visible(holdgate.Bounded(string(e.Input), 300)) }

@@ -250,6 +250,26 @@ func TestTheChart(t *testing.T) {
 	}
 }
 
+// Another configuration, or other rules, is another pod: Kubernetes starts it anew. The same is the same.
+func TestAnotherConfigurationIsAnotherPod(t *testing.T) {
+	podOf := func(values string) map[string]string {
+		text, err := render(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return workloadOf(t, decode(t, text)).pod.Annotations
+	}
+	first := podOf("podAnnotations: {mine: kept}")
+	if first["mine"] != "kept" || !reflect.DeepEqual(first, podOf("podAnnotations: {mine: kept}")) {
+		t.Errorf("the same values make pods with %v", first)
+	}
+	for _, values := range []string{"config: {approver: ann}", "rules: {own.rego: package holdgate.custom.own}"} {
+		if other := podOf(values); other["checksum/config"] == "" || other["checksum/config"] == first["checksum/config"] {
+			t.Errorf("%s: the pod's annotations are %v, as before", values, other)
+		}
+	}
+}
+
 // A mistyped value is an error, and so is what the chart sets itself.
 func TestTheChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{

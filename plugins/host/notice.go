@@ -110,7 +110,11 @@ func places(r approvals.Request) (facts []sdk.Fact) {
 	if whom == "" && p.Person != "" {
 		whom = p.Person + ", who started it"
 	}
-	for _, f := range []sdk.Fact{{Name: "where", Text: where}, {Name: "for", Text: whom}, {Name: "task", Text: p.Task}} {
+	said := p.Said
+	if said != "" {
+		said += ", as the agent says: not checked"
+	}
+	for _, f := range []sdk.Fact{{Name: "program", Text: p.Program}, {Name: "where", Text: where}, {Name: "folder", Text: said}, {Name: "for", Text: whom}, {Name: "task", Text: p.Task}} {
 		if f.Text != "" {
 			facts = append(facts, f)
 		}

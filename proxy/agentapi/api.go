@@ -48,14 +48,16 @@ var document []byte
 type Server struct {
 	service Service
 	hooks   Hooks
+	hookKey []byte
 	caller  func(*http.Request) approvals.Caller
 	log     *slog.Logger
 	mux     *http.ServeMux
 }
 
-// New returns a Server. caller says who makes a request.
-func New(s Service, hooks Hooks, caller func(*http.Request) approvals.Caller, log *slog.Logger) *Server {
-	a := &Server{service: s, hooks: hooks, caller: caller, log: log, mux: http.NewServeMux()}
+// New returns a Server. caller says who makes a request, and hookKey signs what hooks are
+// told: see package hookproof.
+func New(s Service, hooks Hooks, hookKey []byte, caller func(*http.Request) approvals.Caller, log *slog.Logger) *Server {
+	a := &Server{service: s, hooks: hooks, hookKey: hookKey, caller: caller, log: log, mux: http.NewServeMux()}
 	for _, r := range a.routes() {
 		a.mux.HandleFunc(r.pattern, r.serve)
 	}
@@ -240,8 +242,12 @@ func write(w http.ResponseWriter, status int, typ string, v any) {
 		http.Error(w, "writing the answer", http.StatusInternalServerError)
 		return
 	}
+	send(w, status, typ, append(body, '\n'))
+}
+
+func send(w http.ResponseWriter, status int, typ string, body []byte) {
 	w.Header().Set("Content-Type", typ)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that has gone needs no answer
+	_, _ = w.Write(body) // a client that has gone needs no answer
 }

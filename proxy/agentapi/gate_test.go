@@ -37,7 +37,7 @@ func FuzzGate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		g := &gates{}
-		s := New(g, nil, func(*http.Request) approvals.Caller { return approvals.Caller{} }, slog.New(slog.DiscardHandler))
+		s := New(g, nil, nil, func(*http.Request) approvals.Caller { return approvals.Caller{} }, slog.New(slog.DiscardHandler))
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/gates", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

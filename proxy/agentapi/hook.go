@@ -2,6 +2,7 @@ package agentapi
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/hookproof"
 )
 
 // DoorHook is the agents' hooks as a way in: a call that an agent is about to run is
@@ -44,7 +46,8 @@ type HookVerdict struct {
 	Output string `json:"output,omitempty"`
 }
 
-// hook serves POST /v1/hooks/{agent}. The body is the agent's own, not one of this API.
+// hook serves POST /v1/hooks/{agent}. The body is the agent's own, not one of this API. The
+// answer is proven to be the sidecar's, if the hook asks for that.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -66,5 +69,18 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out, err := s.hooks.Hook(r.Context(), s.caller(r), Hooked{Agent: r.PathValue("agent"), Body: body, Wait: wait, Lapsed: q.Get("lapsed")})
-	s.answer(w, http.StatusOK, out, err)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	answer, err := json.Marshal(out)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	answer = append(answer, '\n')
+	if proof := hookproof.Proof(s.hookKey, r.Header.Get(hookproof.HeaderNonce), r.PathValue("agent"), body, answer); proof != "" {
+		w.Header().Set(hookproof.HeaderProof, proof)
+	}
+	send(w, http.StatusOK, "application/json", answer)
 }

@@ -38,7 +38,7 @@ func TestTheDocumentIsOfWhatIsServed(t *testing.T) {
 		t.Errorf("openapi is %q, want 3.1", d.OpenAPI)
 	}
 	var want, got []string
-	for _, r := range New(nil, nil, nil, slog.New(slog.DiscardHandler)).routes() {
+	for _, r := range New(nil, nil, nil, nil, slog.New(slog.DiscardHandler)).routes() {
 		want = append(want, r.pattern)
 	}
 	for path, ops := range d.Paths {

@@ -69,8 +69,9 @@ type Server struct {
 	body    int64
 	log     *slog.Logger
 	grpc    *grpc.Server
-	room    chan struct{} // one for each request that is read or judged
-	timeout time.Duration // [readTimeout]
+	room    chan struct{}  // one for each request that is read or judged
+	timeout time.Duration  // [readTimeout]
+	readers sync.WaitGroup // of messages; each ends with its stream
 }
 
 // New returns a Server. body bounds a request's body, in bytes.
@@ -88,8 +89,10 @@ func New(check Check, body int64, log *slog.Logger) *Server {
 // Serve serves filters on ln until Stop.
 func (s *Server) Serve(ln net.Listener) error { return s.grpc.Serve(ln) }
 
-// Stop stops listening, and waits for what is being answered until ctx ends.
+// Stop stops listening, and waits for what is being answered until ctx ends. Nothing reads
+// any longer once it returns.
 func (s *Server) Stop(ctx context.Context) error {
+	defer s.readers.Wait()
 	done := make(chan struct{})
 	go func() { s.grpc.GracefulStop(); close(done) }()
 	select {
@@ -127,7 +130,7 @@ func (s *Server) take(_ any, stream grpc.ServerStream) error {
 // receive reads a message that comes in time. The end of the stream ends the reading.
 func (s *Server) receive(stream grpc.ServerStream, in *authv3.CheckRequest) error {
 	read := make(chan error, 1)
-	go func() { read <- stream.RecvMsg(in) }()
+	s.readers.Go(func() { read <- stream.RecvMsg(in) })
 	late := time.NewTimer(s.timeout)
 	defer late.Stop()
 	select {

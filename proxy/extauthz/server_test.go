@@ -18,11 +18,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serve serves filters with a check until the test ends, and returns a filter's connection.
-func serve(t *testing.T, timeout time.Duration, check Check) (*grpc.ClientConn, int) {
+// serve serves filters with a check until the test ends, and returns a filter's connection. It has
+// places for [leastAtOnce] requests.
+func serve(t *testing.T, timeout time.Duration, check Check) *grpc.ClientConn {
 	t.Helper()
 	s := New(check, maxUnjudged, slog.New(slog.DiscardHandler)) // of so large bodies the least are read at once
 	s.timeout = timeout
+	if n := cap(s.room); n != leastAtOnce {
+		t.Fatalf("there are places for %d requests that may be as large as all that is read, want %d", n, leastAtOnce)
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +46,7 @@ func serve(t *testing.T, timeout time.Duration, check Check) (*grpc.ClientConn, 
 			t.Error(err)
 		}
 	})
-	return conn, cap(s.room)
+	return conn
 }
 
 func described() *authv3.CheckRequest {
@@ -50,13 +54,18 @@ func described() *authv3.CheckRequest {
 	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{Request: &authv3.AttributeContext_Request{Http: r}}}
 }
 
+// patience is when a test gives up.
+const patience = 2 * time.Minute
+
 // askAll has a filter ask about so many requests at the same time.
 func askAll(t *testing.T, conn *grpc.ClientConn, n int) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	var asked sync.WaitGroup
 	for range n {
 		asked.Go(func() {
-			if _, err := authv3.NewAuthorizationClient(conn).Check(t.Context(), described()); err != nil {
+			if _, err := authv3.NewAuthorizationClient(conn).Check(ctx, described()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -68,7 +77,7 @@ func askAll(t *testing.T, conn *grpc.ClientConn, n int) {
 func TestFewRequestsAreReadAtATime(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int64
-	conn, room := serve(t, time.Hour, func(http.ResponseWriter, Question) bool {
+	conn := serve(t, time.Hour, func(http.ResponseWriter, Question) bool {
 		n := now.Add(1)
 		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
 		}
@@ -78,9 +87,9 @@ func TestFewRequestsAreReadAtATime(t *testing.T) {
 		now.Add(-1)
 		return true
 	})
-	askAll(t, conn, 50*room)
-	if n := most.Load(); n > int64(room) {
-		t.Errorf("%d requests were judged at a time, %d may be", n, room)
+	askAll(t, conn, 50*leastAtOnce)
+	if n := most.Load(); n > leastAtOnce {
+		t.Errorf("%d requests were judged at a time, %d may be", n, leastAtOnce)
 	}
 }
 
@@ -88,13 +97,19 @@ func TestFewRequestsAreReadAtATime(t *testing.T) {
 func TestRequestsThatWaitForPeopleTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	const n = 3 * leastAtOnce
-	var all sync.WaitGroup
-	all.Add(n)
-	conn, _ := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool {
+	var here atomic.Int64
+	all := make(chan struct{})
+	conn := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool {
 		q.Waits()
-		all.Done()
-		all.Wait() // until all the others are here
-		return true
+		if here.Add(1) == n {
+			close(all)
+		}
+		select {
+		case <-all:
+			return true
+		case <-q.Request.Context().Done():
+			return false
+		}
 	})
 	askAll(t, conn, n)
 }
@@ -102,9 +117,11 @@ func TestRequestsThatWaitForPeopleTakeNoRoom(t *testing.T) {
 // A filter that begins a request and does not send it holds its place for a time.
 func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
 	t.Parallel()
-	conn, room := serve(t, time.Millisecond, func(http.ResponseWriter, Question) bool { return true })
-	for range 3 * room {
-		stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, authv3.Authorization_Check_FullMethodName)
+	conn := serve(t, time.Millisecond, func(http.ResponseWriter, Question) bool { return true })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for range 3 * leastAtOnce {
+		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, authv3.Authorization_Check_FullMethodName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +135,7 @@ func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
 func TestAFilterIsAnsweredBeforeItGivesUp(t *testing.T) {
 	t.Parallel()
 	var until time.Time
-	conn, _ := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool { until = q.Until; return true })
+	conn := serve(t, time.Hour, func(_ http.ResponseWriter, q Question) bool { until = q.Until; return true })
 	for _, patience := range []time.Duration{0, time.Hour} {
 		ctx, want := t.Context(), time.Time{}
 		if patience > 0 {

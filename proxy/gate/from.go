@@ -15,6 +15,8 @@ type From struct {
 
 	Dir        string // the folder that the agent works in, where it is known
 	Start      string // the folder that a call starts in by the agent's word, where that is outside of Dir
+	Program    string // the agent's program by its own word, where it told one
+	Said       string // the folder that the agent says it is in
 	At         Place
 	Task       func() string // what the agent's user has asked it for; nil where nobody knows
 	Credential string        // the name of what is put into requests on their way out

@@ -4,6 +4,7 @@
 package route
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -38,9 +39,11 @@ type Target struct {
 
 	Message   *wire.TalkMessage // of a request that came on a WebSocket; else nil
 	Transport http.RoundTripper // where no socket leads to it; else nil
-	Process   string            // of a server on standard streams: whose streams these are, a secret
-	Client    string            // what an MCP client calls itself, where it is known
-	Pages     bool              // it can show its user pages
+	// Gone ends with the one way to it that the request can take; nil: there are others.
+	Gone    context.Context
+	Process string // of a server on standard streams: whose streams these are, a secret
+	Client  string // what an MCP client calls itself, where it is known
+	Pages   bool   // it can show its user pages
 }
 
 // Recognised is what a request is by its method, host, path and headers. What

@@ -32,8 +32,10 @@ type connection struct {
 	asks    chan []byte // messages of the client's
 	events  chan []byte // messages of the upstream's; closed once it has ended
 	upEnded error       // why it has; set before events is closed
-	early   [][]byte    // what came between two answers, and goes to the next one
-	broken  atomic.Bool // an answer was not read to its end: what comes next could belong to it
+	upGone  context.Context
+	upGoes  context.CancelFunc // ends upGone
+	early   [][]byte           // what came between two answers, and goes to the next one
+	broken  atomic.Bool        // an answer was not read to its end: what comes next could belong to it
 	odd     oddities
 }
 
@@ -53,7 +55,8 @@ const maxEarly = 16
 func newConnection(s *Sockets, e *steps.Exchange, talk wire.Talk, client, up *websocket.Conn) *connection {
 	client.SetReadLimit(e.Steps.Body)
 	up.SetReadLimit(wire.DefaultEventLimit)
-	return &connection{s: s, e: e, talk: talk, client: client, up: up, asks: make(chan []byte, 1), events: make(chan []byte, maxEarly)}
+	gone, goes := context.WithCancel(context.Background())
+	return &connection{upGone: gone, upGoes: goes, s: s, e: e, talk: talk, client: client, up: up, asks: make(chan []byte, 1), events: make(chan []byte, maxEarly)}
 }
 
 // run serves messages until one side leaves, Holdgate ends, people stop the agent, or its
@@ -179,6 +182,7 @@ func tooBig(err error) bool { return errors.Is(err, websocket.ErrMessageTooBig) 
 // readUpstream reads what the upstream sends until it ends.
 func (c *connection) readUpstream(ctx context.Context) {
 	defer close(c.events)
+	defer c.upGoes()
 	for {
 		typ, event, err := c.up.Read(ctx)
 		switch {
@@ -215,7 +219,7 @@ func (c *connection) serve(here, alive context.Context, message []byte) (goesOn 
 	asked.Credential = c.e.Target.Credential
 	t := c.e.Target
 	up := &transport{c: c, alive: alive}
-	t.Socket, t.Message, t.Transport = false, asked, up
+	t.Socket, t.Message, t.Transport, t.Gone = false, asked, up, c.upGone
 	if err := c.s.Serve(w, c.request(here, message), &t); err != nil {
 		return false, err
 	}

@@ -23,6 +23,7 @@ import (
 type talker struct {
 	answer func(n int, message string) []string // the n-th of all requests, from 0
 	header http.Header
+	leave  chan struct{} // ends the first connection, where it is closed
 
 	mu     sync.Mutex
 	asked  []string
@@ -31,6 +32,7 @@ type talker struct {
 
 func (u *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
+	first := len(u.opened) == 0
 	u.opened = append(u.opened, r.Header.Clone())
 	u.mu.Unlock()
 	for name, values := range u.header {
@@ -42,6 +44,17 @@ func (u *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer c.CloseNow()
 	c.SetReadLimit(-1)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if first && u.leave != nil {
+		go func() {
+			select {
+			case <-u.leave:
+				_ = c.CloseNow()
+			case <-ctx.Done():
+			}
+		}()
+	}
 	for {
 		_, m, err := c.Read(r.Context())
 		if err != nil {
@@ -324,5 +337,36 @@ func TestARequestOnAWebSocketWaits(t *testing.T) {
 	k.says(strings.Replace(wsAsk, `"model":"m"`, `"model":"forbidden"`, 1))
 	if got, err = k.hears(); err != nil || !strings.Contains(got[len(got)-1], `"status":400`) || !strings.Contains(got[len(got)-1], "it says forbidden") {
 		t.Errorf("refused, it gets %q, %v", got, err)
+	}
+}
+
+// An upstream that leaves while people decide about a request ends the wait, not the request:
+// what is approved then is used on the next connection, and not before.
+func TestAnApprovalIsNotUsedForAnUpstreamThatHasLeft(t *testing.T) {
+	t.Parallel()
+	up := callsFor("ls")
+	up.leave = make(chan struct{})
+	g := proxytest.New(t, up)
+	gated := strings.Replace(wsAsk, `"model":"m"`, `"model":"gated"`, 1)
+	k := talks(g)
+	k.says(gated)
+	r := g.Pending(1)[0]
+	close(up.leave)
+	got, err := k.hears()
+	proxytest.Must(t, err)
+	if last := got[len(got)-1]; !strings.Contains(last, "ask again") {
+		t.Errorf("it is told %s", last)
+	}
+	g.Decide(r, holdgate.AnswerApprove, "")
+	if n := len(g.Entries(audit.TypeUsed)); n != 0 || len(up.all()) != 0 {
+		t.Errorf("the approval was used %d times, and sent were %q", n, up.all())
+	}
+	k = talks(g)
+	k.says(gated)
+	if got, err = k.hears(); err != nil || !slices.Equal(got, wevents(0, "ls")) {
+		t.Errorf("on the next connection it gets %q, %v", got, err)
+	}
+	if n := len(g.Entries(audit.TypeUsed)); n != 1 || len(up.all()) != 1 {
+		t.Errorf("the approval was used %d times, and sent were %q", n, up.all())
 	}
 }

@@ -87,10 +87,16 @@ func (e *Exchange) Permitted(c holdgate.Call) bool {
 }
 
 // inLine is the wait before any header has been sent: the client sees a slow
-// answer, and shortly before it would give up a status that makes it ask again.
-func (e *Exchange) inLine(context.Context) (ctx context.Context, end func(), err error) {
-	ctx, end = e.Patience()
-	return ctx, end, nil
+// answer, and shortly before it would give up a status that makes it ask again. So it does
+// where the upstream is gone: an approval must not be used for what cannot be sent.
+func (e *Exchange) inLine(context.Context) (context.Context, func(), error) {
+	ctx, done := e.Patience()
+	if e.Target.Gone == nil {
+		return ctx, done, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.Target.Gone, cancel)
+	return ctx, func() { stop(); cancel(); done() }, nil
 }
 
 // Patience is the time until shortly before the client gives up, or the server

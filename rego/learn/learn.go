@@ -57,22 +57,3 @@ func PastOf(e audit.Entry, own rego.Own) rego.Past {
 	}
 	return rego.Past{Call: c, Seen: e.Seen, Own: own}
 }
-
-// What is a call in a few words: its tool, model, method or address.
-func What(c *audit.Call) string {
-	switch {
-	case c.Tool != nil && c.Tool.Server != "":
-		return c.Tool.Server + "/" + c.Tool.Name
-	case c.Tool != nil:
-		return c.Tool.Name
-	case c.Model != "":
-		return c.Model
-	case c.MCP != "":
-		return c.MCP
-	case c.HTTP != "":
-		return c.HTTP
-	case c.Gate != "":
-		return c.Gate
-	}
-	return string(c.Kind)
-}

@@ -40,7 +40,7 @@ func RefusedThatPass(ctx context.Context, judge *rego.Judge, log Log, own rego.O
 			if p.Passing++; p.Passing > MaxChanges {
 				continue
 			}
-			p.List = append(p.List, Changed{Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: What(n.Call),
+			p.List = append(p.List, Changed{Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: n.Call.Name(),
 				Was: acted(n.Decision.Action, n.Decision.Would), WasRule: n.Decision.Rule, Now: d.Action.String(), NowRule: d.Rule, Reason: d.Reason})
 		}
 	}

@@ -224,7 +224,7 @@ func (r *replaying) count(n audit.Entry, a again) {
 	r.rows[row]++
 	if len(r.out.Changes) < MaxChanges {
 		r.out.Changes = append(r.out.Changes, Changed{
-			Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: What(n.Call),
+			Seq: n.Seq, Time: n.Time, RequestID: n.RequestID, Agent: n.Call.Agent, Session: n.Call.Session, What: n.Call.Name(),
 			Was: row.Was, WasRule: row.WasRule, Now: row.Now, NowRule: row.NowRule, Reason: a.decision.Reason,
 		})
 	}

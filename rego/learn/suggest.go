@@ -107,7 +107,7 @@ func (g *gathering) add(n audit.Entry) error {
 	case n.RequestID != "":
 		g.asked[n.RequestID] = n
 	case acted(n.Decision.Action, n.Decision.Would) == holdgate.Deny.String() && !byHoldgate(n):
-		g.refused[strings.Join([]string{n.Call.Agent, n.Call.Session, What(n.Call), string(n.Input), string(n.Seen)}, "\x00")] = n
+		g.refused[strings.Join([]string{n.Call.Agent, n.Call.Session, n.Call.Name(), string(n.Input), string(n.Seen)}, "\x00")] = n
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func toolOf(n audit.Entry) string {
 	if n.Call.Tool == nil {
 		return ""
 	}
-	return What(n.Call)
+	return n.Call.Name()
 }
 
 // explain finds out what rules say of each question, and makes candidates of it.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 	TypeGranted  Type = "granted"  // a grant answered a question: its call may go on from here
 	TypePeople   Type = "people"   // who may answer was replaced
 	TypeUsed     Type = "used"     // an approval was used: its call may go on from here
-	TypeResult   Type = "result"   // what became of what was used: "spent" or "unknown"
+	TypeResult   Type = "result"   // what became of what was approved: "spent" or "unknown" if it was used, else "unused"
 	TypeObserved Type = "observed" // a call that the provider ran by itself
 	TypeRefused  Type = "refused"  // what never reached policy: malformed, too large, an address
 	TypePolicy   Type = "policy"   // a policy was loaded, or could not be
@@ -126,6 +127,17 @@ type Call struct {
 	Proven  bool            `json:"proven,omitempty"` // the agent; else it is its own word
 	Session string          `json:"session"`
 	Tool    *Tool           `json:"tool,omitempty"`
+}
+
+// Name is the call in a few words: its tool, model, method or address.
+func (c *Call) Name() string {
+	switch {
+	case c.Tool != nil && c.Tool.Server != "":
+		return c.Tool.Server + "/" + c.Tool.Name
+	case c.Tool != nil:
+		return c.Tool.Name
+	}
+	return cmp.Or(c.Model, c.MCP, c.HTTP, c.Gate, string(c.Kind))
 }
 
 // Tool names a tool.

@@ -184,7 +184,10 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.current.Store(first)
-	if a.ca, err = intercept.OpenCA(c.StateDir); err != nil {
+	if a.ca, err = intercept.OpenCA(c.StateDir); err == nil {
+		err = writeBundle(c.StateDir)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := a.setTLS(); err != nil {
@@ -292,7 +295,7 @@ func Own(c config.Config) rego.Own {
 func (a *App) buildProxy(ctx context.Context) (err error) {
 	pc := proxy.Config{
 		Engine: a.engine, Queue: a.queue, Log: a.audit, Digester: a.digester, CA: a.ca, Logger: a.log,
-		Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
+		HookKey: a.state.hook, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}, Commands: map[string]mcpproxy.Command{},
 		Agent: runs.Proven(a.c, a.o.Agent, a.o.Agent.Proofs), Dir: a.o.Dir, Home: a.o.Home, Private: private(a.c.StateDir), AllowUnsupported: a.c.Unsupported == config.UnsupportedAllow,
 		Models: model.Options{Notice: a.c.Holds.Notice, NoRehydrate: !a.c.Holds.Rehydrate, Rounds: a.c.Holds.Continues()},
 		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,

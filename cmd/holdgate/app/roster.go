@@ -83,7 +83,7 @@ func (c *configs) warnUnlinked() {
 		return
 	}
 	if c.unlinked = names; len(names) > 0 {
-		c.a.log.Warn("people who also sign in at the provider would count as two for a quorum: link each to their name there, by the channel "+config.ChannelOIDC, "people", strings.Join(names, ", "))
+		c.a.log.Warn("these people can answer twice: once under their name here, and once under the name that they sign in with; to make both one person, add their sign-in name to each of them in the configuration", "people", strings.Join(names, ", "), "key", "channels."+config.ChannelOIDC)
 	}
 }
 

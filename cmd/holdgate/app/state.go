@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/proxy/hookproof"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -26,6 +27,7 @@ type state struct {
 	// added are the further lines of secret.key: the last one is for sealing, and
 	// those before it open what they sealed.
 	added [][]byte
+	hook  []byte // proves answers to agents' hooks
 }
 
 const (
@@ -64,7 +66,35 @@ func openState(dir string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{token: token, secret: secrets[0], added: secrets[1:]}, nil
+	hook, err := hookKey(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &state{token: token, secret: secrets[0], added: secrets[1:], hook: hook}, nil
+}
+
+// hookKey reads the key that proves answers to hooks, or makes it.
+func hookKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, hookproof.File)
+	text, err := openSecret(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hookproof.ParseKey([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: remove it to have a new one made", path, err)
+	}
+	return key, nil
+}
+
+// HookKeyFile is the path of the key by which the sidecar of a state folder proves itself
+// to hooks. It makes the folder and the key where there are none yet.
+func HookKeyFile(stateDir string) (string, error) {
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return "", fmt.Errorf("making the state folder: %w", err)
+	}
+	_, err := hookKey(stateDir)
+	return filepath.Join(stateDir, hookproof.File), err
 }
 
 // readSecretKey reads the secrets from which the keys are derived, one a line.

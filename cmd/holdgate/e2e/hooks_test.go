@@ -241,7 +241,7 @@ func TestAgentsWithAHook(t *testing.T) {
 				t.Parallel()
 				s := s.in(t)
 				marker := name + "-hook-" + c.name
-				p, data := a.hooked(t, plain.URL, s.agents, marker)
+				p, data := a.hooked(t, plain.URL, s.agents, marker, "--state-dir", s.dir)
 				defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
 				r := s.held("data-" + marker)
 				if _, err := os.Stat(data); err != nil {
@@ -265,7 +265,7 @@ func TestAgentsWithAHook(t *testing.T) {
 			}
 			s := s.in(t)
 			marker := name + "-hook-edited"
-			p, data := a.hooked(t, plain.URL, s.agents, marker)
+			p, data := a.hooked(t, plain.URL, s.agents, marker, "--state-dir", s.dir)
 			defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
 			edited := `{"command":"touch data-` + marker + `/kept","description":"Keep it"}`
 			if name == "cline" {
@@ -296,7 +296,7 @@ func TestAgentsWithAHookAndAProxyAreAskedOnce(t *testing.T) {
 				t.Parallel()
 				s := s.in(t)
 				marker := name + "-both"
-				p, data := a.hooked(t, s.base(a.upstream), s.agents, marker, "--wait", "1s")
+				p, data := a.hooked(t, s.base(a.upstream), s.agents, marker, "--wait", "1s", "--state-dir", s.dir)
 				defer func() { t.Logf("it said: %s\n%s", &p.stdout, &p.stderr) }()
 				s.answer(s.held("data-"+marker).ID, "approve")
 				p.output()

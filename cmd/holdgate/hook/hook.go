@@ -22,6 +22,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/holdgate/holdgate/proxy/hookproof"
 )
 
 // EnvAgents names the agents' door, as HOST:PORT. `holdgate run` sets it.
@@ -63,6 +65,11 @@ type Options struct {
 	Else     string        // the door where nobody listens at Door: of the environment; empty: none
 	Wait     time.Duration // how long people are waited for
 	FailOpen bool          // a call goes on where the sidecar cannot be reached
+	// KeyFile has the key by which the sidecar proves itself; empty: any answer counts.
+	KeyFile string
+
+	env string // the door that the environment names
+	key []byte
 }
 
 // parse reads the command line: AGENT, and flags as --name VALUE or --name=VALUE.
@@ -88,6 +95,8 @@ func parse(args []string, getenv func(string) string) (o Options, err error) {
 		switch name {
 		case "--agents":
 			o.Door = value
+		case "--key":
+			o.KeyFile = value
 		case "--wait":
 			if o.Wait, err = time.ParseDuration(value); err != nil || o.Wait < 0 {
 				return o, fmt.Errorf("--wait %q is no time such as 10m", value)
@@ -106,11 +115,12 @@ func parse(args []string, getenv func(string) string) (o Options, err error) {
 	}
 	// The settings of the agent's user come first. In a sandbox their door is not there, and
 	// the environment names the one that is.
-	o.Door, o.Else = strings.TrimPrefix(o.Door, "http://"), strings.TrimPrefix(getenv(EnvAgents), "http://")
+	o.env = strings.TrimPrefix(getenv(EnvAgents), "http://")
+	o.Door, o.Else = strings.TrimPrefix(o.Door, "http://"), o.env
 	if o.Door == "" {
 		o.Door, o.Else = cmp.Or(o.Else, DefaultDoor), ""
 	}
-	return o, nil
+	return o, o.readKey()
 }
 
 // Run runs the hook with what stands behind `hook run`, and returns its exit code.
@@ -243,7 +253,8 @@ func (o Options) post(told []byte, wait time.Duration, lapses int64) (v verdict,
 	if lapses > 0 {
 		query += "&lapsed=" + strconv.FormatInt(lapses, 10)
 	}
-	head := "POST /v1/hooks/" + o.Agent + query + " HTTP/1.1\r\nHost: " + door +
+	nonce := hookproof.NewNonce()
+	head := "POST /v1/hooks/" + o.Agent + query + " HTTP/1.1\r\nHost: " + door + "\r\n" + hookproof.HeaderNonce + ": " + nonce +
 		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(told)) + "\r\nConnection: close\r\n\r\n"
 	if _, err := conn.Write(append([]byte(head), told...)); err != nil {
 		return v, gone(err)
@@ -252,7 +263,10 @@ func (o Options) post(told []byte, wait time.Duration, lapses int64) (v verdict,
 	if err != nil || len(answer) == 0 {
 		return v, gone(errors.Join(err, errors.New("the sidecar has gone")))
 	}
-	return read(answer)
+	if v, err = read(answer); err == nil {
+		err = o.proven(door, nonce, told, answer, v)
+	}
+	return v, err
 }
 
 // away is that nobody answered. A sidecar that is there and hangs is not away: whoever

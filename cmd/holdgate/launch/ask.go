@@ -206,8 +206,13 @@ func (d *dialogue) refresh(ctx context.Context) (over bool) {
 	}
 	if d.q.changed(r) {
 		d.layOut()
-	} else if d.q.byItself() {
-		d.s.screen.top(d.q.head(time.Now()))
+		return false
+	}
+	if d.q.byItself() {
+		d.s.screen.replace(1, d.q.head(time.Now()))
+	}
+	if row, line := d.q.tick(time.Now()); row > 0 {
+		d.s.screen.replace(row, line)
 	}
 	return false
 }

@@ -45,7 +45,7 @@ func TestAQuestionThatSilenceApprovesCountsDown(t *testing.T) {
 		if over := d.refresh(t.Context()); over || door.shown != 1 {
 			t.Errorf("over: %v, shown %d times", over, door.shown)
 		}
-		if want := "\x1b7\x1b[H\x1b[2KHOLDGATE ASKS - APPROVED by itself in 7s\x1b8"; out.String() != want {
+		if want := "\x1b7\x1b[1H\x1b[2KHOLDGATE ASKS - APPROVED by itself in 7s\x1b8"; out.String() != want {
 			t.Errorf("then comes %q, want %q", out.String(), want)
 		}
 		out.Reset()

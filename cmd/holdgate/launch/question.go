@@ -161,6 +161,27 @@ func (q *question) head(now time.Time) string {
 	return b.String()[:min(b.Len(), max(q.cols-1, minCols-1))]
 }
 
+// tick is the line of the screen that says how much time is left, as it is now, and its
+// row, from 1; the row is 0 where the line is not shown or has not changed.
+func (q *question) tick(now time.Time) (row int, line string) {
+	shown := q.screens[q.at]
+	shown = shown[:min(len(shown), max(q.rows-1-len(q.below()), 0))]
+	i := slices.IndexFunc(shown, page.Line.Left)
+	if i < 0 {
+		return 0, ""
+	}
+	of := page.Of(host.Notice(q.r), now)
+	was, is := slices.IndexFunc(q.page, page.Line.Left), slices.IndexFunc(of, page.Line.Left)
+	if is < 0 || of[is].Text == shown[i].Text {
+		return 0, ""
+	}
+	if len(page.Wrap(q.page[was:was+1], q.cols-1)) > 1 || len(page.Wrap(of[is:is+1], q.cols-1)) > 1 {
+		return 0, "" // it is wider than the terminal
+	}
+	shown[i] = of[is]
+	return i + 2, of[is].String(q.colour)
+}
+
 // byItself reports whether silence approves the request, unless somebody looks at it
 // (a claim).
 func (q *question) byItself() bool {

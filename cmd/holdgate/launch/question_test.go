@@ -12,6 +12,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
@@ -301,5 +302,44 @@ func TestATerminalThatIsTooSmallSaysSo(t *testing.T) {
 	}
 	if q.fit(24, 80); q.cramped {
 		t.Error("it stays too small")
+	}
+}
+
+func TestTheTimeLeftGoesOn(t *testing.T) {
+	now := time.Now()
+	r := request(holdgate.RiskLow)
+	r.ExpiresAt = now.Add(time.Hour)
+	for _, c := range []struct {
+		name       string
+		rows, cols int
+		want       string
+	}{
+		{"a terminal", 24, 80, "59m50s"},
+		{"one whose lines are too short for it", 24, 24, ""},
+		{"one that does not show it", 6, 80, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := question{r: r, page: page.Of(host.Notice(r), now)}
+			q.fit(c.rows, c.cols)
+			for q.at < len(q.screens)-1 && c.rows < 10 {
+				q.at++ // what is named last
+			}
+			if row, line := q.tick(now); row != 0 {
+				t.Fatalf("row %d is replaced by %q, and nothing has changed", row, line)
+			}
+			row, line := q.tick(now.Add(10 * time.Second))
+			if c.want == "" {
+				if row != 0 {
+					t.Fatalf("row %d is replaced by %q", row, line)
+				}
+				return
+			}
+			if !strings.Contains(line, c.want) {
+				t.Fatalf("row %d is replaced by %q, want %s in it", row, line, c.want)
+			}
+			if drawn := strings.Split(q.text(), "\n")[row-1]; drawn != line {
+				t.Errorf("row %d is %q, and was replaced by %q", row, drawn, line)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -94,12 +95,13 @@ func (s *screen) draw(text string) {
 	s.put(lead + strings.ReplaceAll(text, "\n", "\r\n"))
 }
 
-// top replaces the first line of what was drawn, and leaves the cursor where it is.
-func (s *screen) top(line string) {
+// replace replaces a line of what was drawn, the first is 1, and leaves the cursor where
+// it is.
+func (s *screen) replace(row int, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.plain {
-		s.put("\x1b7\x1b[H\x1b[2K" + line + "\x1b8")
+		s.put(fmt.Sprintf("\x1b7\x1b[%dH\x1b[2K%s\x1b8", row, line))
 	}
 }
 

@@ -1,12 +1,12 @@
 package launch
 
 import (
-	"bytes"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 )
 
 // Trust are files with the certificates that the agent is to trust. They are
@@ -27,15 +27,13 @@ func NewTrust() (*Trust, error) {
 	return &Trust{Dir: dir, CA: filepath.Join(dir, "ca.pem"), Bundle: filepath.Join(dir, "ca-bundle.pem"), JavaStore: filepath.Join(dir, "ca-bundle.jks")}, nil
 }
 
-// Write writes the files: caFile's certificate, and it with the system's. A
-// system without a file of certificates has a bundle of ours alone, which is
+// Write writes the files: caFile's certificate, and it with the system's, which is
 // enough for all that goes through the sidecar.
 func (t *Trust) Write(caFile string, getenv func(string) string) error {
-	ca, err := certificates(caFile)
+	ca, bundle, err := app.CABundle(caFile, getenv("SSL_CERT_FILE"))
 	if err != nil {
-		return fmt.Errorf("reading the CA: %w", err)
+		return err
 	}
-	bundle := append(systemRoots(getenv("SSL_CERT_FILE")), ca...)
 	if err := errors.Join(os.WriteFile(t.CA, ca, 0o600), os.WriteFile(t.Bundle, bundle, 0o600), os.WriteFile(t.JavaStore, javaStore(bundle), 0o600)); err != nil {
 		return fmt.Errorf("writing certificates: %w", err)
 	}
@@ -44,46 +42,3 @@ func (t *Trust) Write(caFile string, getenv func(string) string) error {
 
 // Remove removes the files.
 func (t *Trust) Remove() error { return os.RemoveAll(t.Dir) }
-
-// systemRoots reads the first file that holds the system's certificates: the
-// one that the person named, or where the systems keep it.
-func systemRoots(named string) []byte {
-	for _, path := range []string{
-		named,
-		"/etc/ssl/certs/ca-certificates.crt", // Debian, Ubuntu, Arch
-		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", // Fedora, RHEL
-		"/etc/pki/tls/certs/ca-bundle.crt",                  // older ones
-		"/etc/ssl/ca-bundle.pem",                            // openSUSE
-		"/etc/ssl/cert.pem",                                 // Alpine, macOS, BSD
-	} {
-		if path == "" {
-			continue
-		}
-		if roots, err := certificates(path); err == nil {
-			return roots
-		}
-	}
-	return nil
-}
-
-// certificates reads the certificates of a PEM file, and nothing else that may
-// be in it: a private key must not be passed on.
-func certificates(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	for b, rest := pem.Decode(text); b != nil; b, rest = pem.Decode(rest) {
-		if b.Type != "CERTIFICATE" {
-			continue
-		}
-		if err := pem.Encode(&out, &pem.Block{Type: b.Type, Bytes: b.Bytes}); err != nil {
-			return nil, err
-		}
-	}
-	if out.Len() == 0 {
-		return nil, fmt.Errorf("%s holds no certificate", path)
-	}
-	return out.Bytes(), nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type old struct {
 	path string // of its post
 	door Door
 	post *Post
+	log  strings.Builder
 	came chan *Successor
 }
 
@@ -42,7 +44,7 @@ func newOld(t *testing.T) *old {
 	o.door = Door{Name: "agents", Address: filepath.Join(dir, "door.sock"), Listener: ln}
 	o.post, err = Listen(o.path)
 	must(t, err)
-	o.post.Proof = proof
+	o.post.Proof, o.post.Logger = proof, slog.New(slog.NewTextHandler(&o.log, nil))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

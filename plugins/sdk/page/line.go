@@ -35,6 +35,7 @@ const (
 	agentMark = "  > "
 	indent    = "  " // of headings: at the edge there is nothing but labels
 	labelCols = 11
+	leftLabel = "time left"
 )
 
 // What stands around the agent's own words, at the edge where nothing of theirs can.
@@ -65,6 +66,9 @@ func Text(lines []Line, width int, colour bool) string {
 // Code reports whether the line is of the call itself, as it was written. Every
 // other line is prose.
 func (l Line) Code() bool { return l.Label == callMark }
+
+// Left reports whether the line says how much time is left: another moment, another text.
+func (l Line) Left() bool { return strings.TrimRight(l.Label, " ") == leftLabel }
 
 // Heading reports whether the line is the name of the lines below it.
 func (l Line) Heading() bool { return l.Label == indent }

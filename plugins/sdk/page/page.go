@@ -125,7 +125,7 @@ func (p *drawing) left(n sdk.Notice, now time.Time) {
 	if !n.ExpiresAt.IsZero() {
 		left = max(n.ExpiresAt.Sub(now), 0).Truncate(time.Second).String()
 	}
-	p.field("time left", left+", then "+silence, style)
+	p.field(leftLabel, left+", then "+silence, style)
 }
 
 // agent says who makes the call.
@@ -142,20 +142,26 @@ func (p *drawing) agent(n sdk.Notice) {
 		agent += ", " + n.Agent.Confinement + " confinement"
 	}
 	for _, f := range n.Place {
-		if f.Name == placeFor {
+		switch f.Name {
+		case placeProgram:
+			agent += ", says it is " + f.Text
+		case placeFor:
 			agent += ", for " + f.Text
 		}
 	}
 	p.field("agent", agent, style)
 }
 
-// placeFor names the fact that says for whom an agent works.
-const placeFor = "for"
+// Facts that stand beside the agent: for whom it works, and its program by its own word.
+const (
+	placeFor     = "for"
+	placeProgram = "program"
+)
 
 // asker says where the call happens and for whom, and what else is known of both.
 func (p *drawing) asker(n sdk.Notice) {
 	for _, f := range n.Place {
-		if f.Name != placeFor {
+		if f.Name != placeFor && f.Name != placeProgram {
 			p.field(f.Name, f.Text, Plain)
 		}
 	}

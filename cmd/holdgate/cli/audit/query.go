@@ -1,14 +1,11 @@
 package audit
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
-	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -42,6 +39,10 @@ func queryCommand(e *env) *cli.Command {
 			if q.RequestID, err = command.LoggedRequest(c, l, q.RequestID); err == nil {
 				entries, err = l.Query(c.Context, q)
 			}
+			var args map[question]json.RawMessage
+			if err == nil && !c.Bool("json") {
+				args, err = argued(c, l, entries)
+			}
 			if err := errors.Join(err, l.Close()); err != nil {
 				return err
 			}
@@ -51,61 +52,11 @@ func queryCommand(e *env) *cli.Command {
 				}
 				return command.PrintJSON(e.Stdout, entries)
 			}
-			return e.printEntries(entries)
+			if len(entries) == 0 {
+				return &command.Exit{Code: command.ExitNothing, Text: "no entry of the audit log is selected"}
+			}
+			width, colour := e.Screen(e.Stdout)
+			return writeEntries(e.Stdout, entries, args, width, colour)
 		},
 	}
-}
-
-// printEntries prints one entry a line.
-func (e *env) printEntries(entries []audit.Entry) error {
-	if len(entries) == 0 {
-		return &command.Exit{Code: command.ExitNothing, Text: "no entry of the audit log is selected"}
-	}
-	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SEQ\tTIME\tTYPE\tREQUEST\tAGENT\tWHAT")
-	for _, n := range entries {
-		agent := ""
-		if n.Call != nil {
-			agent = n.Call.Agent
-		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", n.Seq, n.Time.Local().Format(time.DateTime), holdgate.Visible(string(n.Type)),
-			command.Dash(n.RequestID), command.Dash(agent), holdgate.Visible(what(n)))
-	}
-	return w.Flush()
-}
-
-// what says in a few words what an entry records.
-func what(n audit.Entry) string {
-	s := ""
-	add := func(word string) {
-		if word != "" {
-			s += " " + word
-		}
-	}
-	if d := n.Decision; d != nil {
-		add(d.Action.String())
-		if d.Would != nil {
-			add("(would " + d.Would.String() + ")")
-		}
-		add(d.Rule)
-	}
-	if o := n.Outcome; o != nil {
-		add(string(o.Decision))
-		add("by " + o.By)
-		add(o.Reason)
-	}
-	if c := n.Call; c != nil {
-		if c.Tool != nil {
-			add(c.Tool.Name)
-		}
-		add(c.Model)
-		add(c.MCP)
-		add(c.HTTP)
-		add(c.Gate)
-	}
-	add(n.Note)
-	if s == "" {
-		return "-"
-	}
-	return s[1:]
 }

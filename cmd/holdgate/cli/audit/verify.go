@@ -67,6 +67,10 @@ func verifyCommand(e *env) *cli.Command {
 }
 
 func (e *env) printReport(c *cli.Context, r audit.Report, s passkeys.Checker) error {
+	if c.String("head") == "" {
+		fmt.Fprintln(e.Stderr, "note: without --head this does not notice entries that were cut off at the end, or a log that was written anew;\n"+
+			"note: keep what holdgate audit head prints on another machine, and verify with --head FILE")
+	}
 	if c.Bool("json") {
 		return command.PrintJSON(e.Stdout, map[string]any{"entries": r.Entries, "head": r.Last.String(), "root": r.Root, "dropped": r.Dropped, "signed_votes": s.Votes, "keys": s.Keys})
 	}
@@ -94,7 +98,11 @@ func (e *env) verifyOptions(c *cli.Context) (o audit.VerifyOptions, err error) {
 		return audit.VerifyOptions{Head: head}, nil
 	}
 	if _, err := os.Stat(text); errors.Is(err, fs.ErrNotExist) {
-		return o, command.Usage("--head: %v, or a file of checkpoints", notHead)
+		if strings.Contains(text, ":") {
+			return o, command.Usage("--head: %v", notHead)
+		}
+		return o, &command.Exit{Code: command.ExitUsage, Text: fmt.Sprintf("--head: there is no file %s", text),
+			Hint: "it is a file of checkpoints, as holdgate audit head prints them, or SEQ:HASH"}
 	}
 	o.Checkpoints, err = e.checkpoints(c, text)
 	return o, err

@@ -54,6 +54,22 @@ func Again(c *cli.Context) string {
 	return b.String()
 }
 
+// Elsewhere are the flags by which a command in another terminal, with nothing of this
+// one's environment, finds the sidecar of a state folder: none where it does without.
+func (e *Env) Elsewhere(stateDir string) []string {
+	usual, err := config.Load(config.Flags{}, func(name string) string {
+		if name == config.EnvStateDir || name == config.EnvConfig {
+			return ""
+		}
+		return e.Getenv(name)
+	})
+	stateDir = Absolute(stateDir)
+	if err == nil && Absolute(usual.StateDir) == stateDir {
+		return nil
+	}
+	return []string{"--state-dir", stateDir}
+}
+
 // Absolute is the path from any folder. An empty one names nothing, and stays.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil && path != "" {

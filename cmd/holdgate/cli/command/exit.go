@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -81,7 +82,12 @@ func Explain(err error) *Exit {
 	}
 	x := &Exit{Code: ExitFailed, Text: err.Error()}
 	if e, ok := errors.AsType[*client.NoSidecarError](err); ok {
-		x.Hint = fmt.Sprintf("start one with: holdgate serve --state-dir %s (or name another state folder with --state-dir)", filepath.Dir(e.Tried))
+		if !filepath.IsAbs(e.Tried) {
+			x.Hint = "start the sidecar there, or unset " + EnvURL + " for the one of the state folder"
+			return x
+		}
+		env := Env{Getenv: os.Getenv}
+		x.Hint = "start one with: " + CommandLine(append([]string{"serve"}, env.Elsewhere(filepath.Dir(e.Tried))...)) + " (or name another state folder with --state-dir)"
 		return x
 	}
 	if e, ok := errors.AsType[*run.RefusedError](err); ok {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
 )
@@ -75,4 +77,18 @@ func Known(s string) string {
 		return "unknown"
 	}
 	return holdgate.Visible(s)
+}
+
+// Screen returns how wide a line of w is, 0 where nobody knows, and whether it
+// has colour: only on a terminal that is not a dumb one, and never where
+// NO_COLOR is set.
+func (e *Env) Screen(w io.Writer) (width int, colour bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	if cols, _, err := term.GetSize(int(f.Fd())); err == nil {
+		width = cols
+	}
+	return width, e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 }

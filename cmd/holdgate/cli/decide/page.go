@@ -3,13 +3,11 @@ package decide
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -22,7 +20,7 @@ import (
 // shows it, and its votes.
 func (e *env) printPage(w io.Writer, r approvals.Request, now time.Time) error {
 	var b strings.Builder
-	width, colour := e.terminal(w)
+	width, colour := e.Screen(w)
 	b.WriteString(page.Text(page.Of(host.Notice(r), now), width, colour))
 	if o := r.Outcome; o != nil && o.Decision == holdgate.AnswerEdit && r.Call.Tool != nil {
 		if err := printDiff(&b, "edited", r.Call.Tool.Arguments, o.Arguments); err != nil {
@@ -70,20 +68,6 @@ func printFull(w io.Writer, r approvals.Request) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// terminal returns how wide a line of w is, 0 where nobody knows, and whether it
-// has colour: only on a terminal that is not a dumb one, and never where
-// NO_COLOR is set.
-func (e *env) terminal(w io.Writer) (width int, colour bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	if cols, _, err := term.GetSize(int(f.Fd())); err == nil {
-		width = cols
-	}
-	return width, e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 }
 
 // printAnswers writes the commands that answer a pending request, each with the

@@ -35,7 +35,7 @@ func watchCommand(e *env) *cli.Command {
 				return err
 			}
 			defer sc.Close()
-			_, colour := e.terminal(out)
+			_, colour := e.Screen(out)
 			return tui.Run(c.Context, tui.Options{
 				Silent: c.Bool("silent"), Editor: e.Editor(),
 				API: sc, Input: tty, Output: out, Colour: colour, Plain: e.Getenv("TERM") == "dumb" || e.Getenv("TERM") == "",

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,7 @@ func explainCommand(e *env) *cli.Command {
 type explained struct {
 	Entry   audit.Entry       `json:"entry"`
 	Outcome *holdgate.Outcome `json:"outcome,omitempty"` // of the request
+	Status  holdgate.Status   `json:"status,omitempty"`  // that the outcome gave it
 	// Judged says that the call was judged again; Unknown says why it was not.
 	Judged  bool   `json:"judged"`
 	Unknown string `json:"unknown,omitempty"`
@@ -107,15 +109,33 @@ func (x *explained) find(c *cli.Context, l command.Log, id string) (err error) {
 		if !found && learn.Judged(n) && (q.From == 0 || n.Seq == q.From) {
 			x.Entry, found = n, true
 		}
-		if n.Type == audit.TypeOutcome {
-			x.Outcome = n.Outcome
-		}
 	}
 	if !found {
 		return &command.Exit{Code: command.ExitNothing, Text: fmt.Sprintf("no decision has the request or the number %q", id),
 			Hint: "holdgate audit query --type decision lists them"}
 	}
+	if x.Entry.RequestID == "" || x.Entry.Type == audit.TypeGranted {
+		return nil
+	}
+	ends, err := l.Query(c.Context, audit.Query{RequestID: x.Entry.RequestID, Type: audit.TypeOutcome, From: x.Entry.Seq})
+	if err != nil {
+		return err
+	}
+	for _, n := range ends {
+		x.Outcome, x.Status = n.Outcome, n.Status
+	}
 	return nil
+}
+
+// answer is what became of the question to people.
+func (x *explained) answer() string {
+	switch {
+	case x.Outcome == nil:
+		return "nobody has answered it yet"
+	case x.Outcome.Reason != "":
+		return fmt.Sprintf("%s by %s: %s", x.Outcome.Decision, x.Outcome.By, x.Outcome.Reason)
+	}
+	return fmt.Sprintf("%s by %s%s", x.Outcome.Decision, x.Outcome.By, word(", request ", string(x.Status)))
 }
 
 // learningEngine is the policy that past calls are judged by, and what is
@@ -138,7 +158,7 @@ func (x *explained) write(w io.Writer) error {
 	line := liner(&b)
 	n := x.Entry
 	d := n.Decision
-	line("entry %d, %s: %s by %s in session %s", n.Seq, n.Time.Local().Format(time.DateTime), learn.What(n.Call), n.Call.Agent, n.Call.Session)
+	line("entry %d, %s: %s by %s in session %s", n.Seq, n.Time.Local().Format(time.DateTime), n.Call.Name(), n.Call.Agent, n.Call.Session)
 	line("then: %s by rule %s%s, policy %s", d.Action, command.Dash(d.Rule), risk(string(d.Risk)), command.Dash(d.Revision))
 	if d.Reason != "" {
 		line("  %s", d.Reason)
@@ -148,10 +168,8 @@ func (x *explained) write(w io.Writer) error {
 		if n.Note != "" {
 			line("  %s", n.Note)
 		}
-	} else if n.RequestID != "" && x.Outcome == nil {
-		line("  people were asked: request %s, which waits", n.RequestID)
-	} else if x.Outcome != nil {
-		line("  people were asked: request %s: %s by %s", n.RequestID, x.Outcome.Decision, x.Outcome.By)
+	} else if n.RequestID != "" {
+		line("  people were asked: request %s: %s", n.RequestID, x.answer())
 	}
 	if !x.Judged {
 		line("which rules fired is unknown: %s", x.Unknown)
@@ -195,7 +213,7 @@ func (x *explained) writeRules(line func(string, ...any)) {
 			line("    about: %s", strings.Join(f.About, "; "))
 		}
 		if f.Location != "" {
-			line("    %s (%s)", f.Title, f.Location)
+			line("    %s (%s)", cmp.Or(f.Title, f.Rule), f.Location)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func tryCommand(e *env) *cli.Command {
 			policyFlag(), command.JSONFlag(), failFlag(),
 			&cli.StringFlag{Name: "tool", Usage: "a call of the tool `NAME`, in place of a command"},
 			&cli.StringFlag{Name: "cwd", Usage: "the session's `FOLDER` (default: this one)"},
+			&cli.BoolFlag{Name: "facts", Usage: "print what rules read as input.facts, in place of the decision"},
 			&cli.BoolFlag{Name: "undo", Usage: "as if the agent ran under holdgate run --undo"},
 		},
 		Action: func(c *cli.Context) error { return e.tryPolicy(c) },
@@ -90,6 +91,14 @@ func (e *env) tryPolicy(c *cli.Context) error {
 	}
 	own := app.Own(s)
 	d := engine.Decide(c.Context, rego.Input{Call: call, Dir: dir, Own: own})
+	if c.Bool("facts") {
+		why, err := engine.Explain(c.Context, rego.Past{Call: call, Seen: d.Seen, Own: own}, false)
+		if err != nil {
+			return err
+		}
+		input, _ := why.Input.(map[string]any)
+		return errors.Join(command.PrintJSON(e.Stdout, input["facts"]), refused(c, d))
+	}
 	if c.Bool("json") {
 		return errors.Join(command.PrintJSON(e.Stdout, verdict.Document(d)), refused(c, d))
 	}

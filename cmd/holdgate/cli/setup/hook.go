@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/cmd/holdgate/hook"
 	"github.com/holdgate/holdgate/cmd/holdgate/hook/install"
@@ -42,11 +43,15 @@ func hookCommand(e *env) *cli.Command {
 				&cli.DurationFlag{Name: "wait", Usage: "how long people are waited for", Value: 10 * time.Minute},
 				&cli.StringFlag{Name: "fail", Usage: "`closed` or open", Value: "closed"},
 				&cli.StringFlag{Name: "agents", Usage: "the agents' door, as `HOST:PORT`"},
+				&cli.StringFlag{Name: "key", Usage: "the `FILE` of the key by which the sidecar proves itself: hook.key of its state folder"},
 			},
 			Action: func(c *cli.Context) error { // for what the program's start has not taken up by itself
 				args := append(c.Args().Slice(), "--wait", c.Duration("wait").String(), "--fail", c.String("fail"))
 				if c.IsSet("agents") {
 					args = append(args, "--agents", c.String("agents"))
+				}
+				if c.IsSet("key") {
+					args = append(args, "--key", c.String("key"))
 				}
 				if code := hook.Run(args, e.Stdin, e.Stdout, e.Stderr, e.Getenv); code != command.ExitDone {
 					return &command.Exit{Code: code}
@@ -113,6 +118,14 @@ func (e *env) hookOptions(c *cli.Context, agent agenthook.Agent) (o install.Opti
 	if err == nil && o.Home == "" {
 		o.Home, err = os.UserHomeDir()
 	}
+	if err != nil || c.Args().Get(1) != "install" {
+		return o, err
+	}
+	s, err := e.Settings(c)
+	if err != nil {
+		return o, err
+	}
+	o.Key, err = app.HookKeyFile(s.StateDir)
 	return o, err
 }
 
@@ -129,6 +142,9 @@ func hookText(f install.Found) string {
 	}
 	if f.Command != "" {
 		fmt.Fprintf(&b, "it runs: %s\n", holdgate.Visible(f.Command))
+	}
+	if !f.Proves {
+		b.WriteString("it believes whatever answers there: install it again, and the sidecar has to prove itself\n")
 	}
 	fmt.Fprintf(&b, "%s runs a call all the same where:\n", f.Agent)
 	for _, g := range f.GoesOn {

@@ -310,6 +310,8 @@ func (in *injection) put(name string, spec *yaml.Node) {
 				key := value(add, list.key)
 				at := slices.IndexFunc(theirs.Content, func(n *yaml.Node) bool { return value(n, list.key) == key })
 				switch {
+				case at >= 0 && value(theirs.Content[at], "value") == oldCA: // as inject put it before there was a bundle
+					theirs.Content[at] = clone(add)
 				case at < 0:
 					theirs.Content = append(theirs.Content, clone(add))
 				case list.name == "env" && value(theirs.Content[at], "value") != value(add, "value"):
@@ -320,6 +322,9 @@ func (in *injection) put(name string, spec *yaml.Node) {
 		confine(c)
 	}
 }
+
+// oldCA is what variables named that now name a bundle.
+const oldCA = "/etc/holdgate-ca.pem"
 
 // confine takes from a container what could change the rules or its user.
 func confine(c *yaml.Node) {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -35,7 +36,8 @@ type podContainer struct {
 		Capabilities             struct{ Drop, Add []string }
 	} `yaml:"securityContext"`
 	VolumeMounts []struct {
-		Name, SubPath string
+		Name    string
+		SubPath string `yaml:"subPath"`
 	} `yaml:"volumeMounts"`
 }
 
@@ -106,7 +108,11 @@ func checkPod(t *testing.T, d podDocument, uid int) {
 			}
 		}
 	}
-	if len(agent.VolumeMounts) != 1 {
-		t.Errorf("the agent sees more than the CA: %+v", agent.VolumeMounts)
+	var seen []string
+	for _, m := range agent.VolumeMounts {
+		seen = append(seen, m.Name+" "+m.SubPath)
+	}
+	if want := []string{"state state/ca.pem", "state state/ca-bundle.pem"}; !slices.Equal(seen, want) {
+		t.Errorf("the agent sees %q, and not the CA and its bundle alone", seen)
 	}
 }

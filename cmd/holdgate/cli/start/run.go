@@ -108,7 +108,7 @@ func (e *env) runAgent(c *cli.Context) error {
 		Write: c.StringSlice("write"), BaseURL: c.Bool("base-url"), Trust: c.Bool("trust-writable-policy"), Contained: contained, Door: e.Door(c, s.StateDir), Alone: alone, Split: c.String("ask") == "split",
 		Stdin: f.in, Stdout: f.out, Stderr: f.err,
 		Command: func(words ...string) string {
-			return command.CommandLine(append(words, "--state-dir", command.Absolute(s.StateDir)))
+			return command.CommandLine(append(words, e.Elsewhere(s.StateDir)...))
 		},
 	})
 	if err == nil && code != 0 {

@@ -32,6 +32,7 @@ type Options struct {
 	Door     string        // the agents' door, as HOST:PORT; empty: the default one
 	Wait     time.Duration // how long people are waited for
 	FailOpen bool
+	Key      string // the file of the key by which the sidecar proves itself; empty: it need not
 }
 
 // Found is what an agent's settings say of the hook.
@@ -40,6 +41,7 @@ type Found struct {
 	File      string   `json:"file"`
 	Installed bool     `json:"installed"`
 	Command   string   `json:"command,omitempty"`
+	Proves    bool     `json:"proves"`        // the sidecar has to prove that an answer is its own
 	GoesOn    []string `json:"goes_on_where"` // the agent runs calls all the same
 }
 
@@ -107,6 +109,9 @@ func (o Options) words() []string {
 	}
 	if o.FailOpen {
 		words = append(words, "--fail", "open")
+	}
+	if o.Key != "" {
+		words = append(words, "--key", o.Key)
 	}
 	return words
 }
@@ -178,6 +183,7 @@ func (o Options) Status() (Found, error) {
 	}
 	if o.own() != "" {
 		f.Installed = bytes.Contains(text, o.mark())
+		f.Proves = f.Installed && bytes.Contains(text, []byte("--key"))
 		return f, nil
 	}
 	_, _, groups, err := o.read(text)
@@ -186,7 +192,7 @@ func (o Options) Status() (Found, error) {
 	}
 	for _, g := range groups {
 		if command, ok := o.ours(g); ok {
-			f.Command, f.Installed = command, true
+			f.Command, f.Installed, f.Proves = command, true, strings.Contains(command, " --key ")
 		}
 	}
 	return f, nil
@@ -263,7 +269,7 @@ func (o Options) Uninstall() (Found, error) {
 	if err := os.Remove(f.File); err != nil {
 		return f, fmt.Errorf("removing the hook's file: %w", err)
 	}
-	f.Installed = false
+	f.Installed, f.Proves = false, false
 	return f, nil
 }
 

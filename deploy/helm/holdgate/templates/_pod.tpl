@@ -4,9 +4,9 @@ metadata:
   labels:
     {{- include "holdgate.labels" . | nindent 4 }}
     {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
-  {{- with .Values.podAnnotations }}
-  annotations: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  annotations: # another configuration is another pod
+    checksum/config: {{ include (print $.Template.BasePath "/configmap.yaml") . | sha256sum }}
+    {{- with .Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
   serviceAccountName: {{ include "holdgate.serviceAccount" . }}
   automountServiceAccountToken: {{ .Values.tokenReview.enabled }}
