@@ -12,7 +12,7 @@ test_ordinary_environment_passes if {
 	every v in [
 		["CI", "1"], ["NODE_ENV", "test"], ["DEBUG", "app:*"], ["GOOS", "linux"], ["PORT", "3000"], ["RUST_BACKTRACE", "1"],
 		["ENV", "production"], ["PYTHONPATH", "."], ["PYTHONPATH", "src:lib/x"], ["PYTHONPATH", "/w/src"], ["GIT_EDITOR", "true"],
-		["PAGER", "cat"], ["GIT_PAGER", ""], ["GIT_PAGER", "less -FRX"], ["CC", "clang-17"], ["CXX", "g++"], ["GOFLAGS", "-mod=mod -count=1"],
+		["PAGER", "cat"], ["GIT_PAGER", ""], ["GIT_PAGER", "less -FRX"], ["CC", "clang-17"], ["CXX", "g++"], ["GOFLAGS", "-mod=mod -count=1"], ["GOTOOLCHAIN", "local"], ["GOTOOLCHAIN", "go1.22.3"], ["GOWORK", "off"], ["GOWORK", "tools/go.work"], ["GOCACHE", "/tmp/gocache"], ["GOPATH", "$HOME/go"], ["GOENV", "off"],
 		["NODE_OPTIONS", "--max-old-space-size=4096 --experimental-vm-modules"], ["MAKEFLAGS", "-j8"], ["RUSTFLAGS", "-D warnings"],
 		["PYTEST_ADDOPTS", "-q --tb=short -p no:cacheprovider"], ["JAVA_TOOL_OPTIONS", "-Xmx2g"], ["RUBYOPT", "-W0"],
 	] {
@@ -29,7 +29,8 @@ test_environment_that_runs_other_code_asks if {
 		["PYTHONPATH", "/tmp/x"], ["PYTHONPATH", "src:../x"], ["PYTHONPATH", "/wide"], ["PYTHONPATH", "/w/../x"], ["PYTHONPATH", "~/x"],
 		["NODE_OPTIONS", "--require ./x.js"], ["NODE_OPTIONS", "-r ./x.js"], ["NODE_OPTIONS", "--no-warnings --import=./x.mjs"],
 		["JAVA_TOOL_OPTIONS", "-javaagent:x.jar"], ["JAVA_TOOL_OPTIONS", "-XX:OnOutOfMemoryError=id"], ["GOFLAGS", "-toolexec=./x"],
-		["GOFLAGS", "-exec=./x"], ["CC", "./cc"], ["CC", "sh"], ["RUSTC_WRAPPER", "./x"], ["MAKEFLAGS", "--eval=$(shell id)"],
+		["GOFLAGS", "-exec=./x"], ["GOTOOLCHAIN", "path"], ["GOTOOLCHAIN", "go1.99-evil"], ["GOTOOLCHAIN", "local+path"], ["GOWORK", "/tmp/x/go.work"], ["GOWORK", "../go.work"],
+		["GOCACHE", "/srv/x"], ["GOCACHE", "/tmp/x/../y"], ["GOMODCACHE", "/tmp/x"], ["GOPATH", "/tmp/x"], ["GOENV", "/tmp/x"], ["GOROOT", "/tmp/go"], ["GOTOOLDIR", "/tmp/x"], ["GOAUTH", "./x"], ["GCCGO", "./x"], ["PKG_CONFIG", "./x"], ["CC", "./cc"], ["CC", "sh"], ["RUSTC_WRAPPER", "./x"], ["MAKEFLAGS", "--eval=$(shell id)"],
 		["PYTEST_ADDOPTS", "-p x"], ["npm_config_script_shell", "./sh"], ["PATH", "/usr/bin"], ["TAR_OPTIONS", "-I id"],
 	] {
 		decision := holdgate.decision with input as under(v[0], v[1], false)

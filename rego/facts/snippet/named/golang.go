@@ -32,6 +32,10 @@ const goWalks = "Walk WalkDir Glob EvalSymlinks NewFile"
 // or where the program stands.
 const goOfFiles = "Chdir Chmod Chown Truncate Fd SyscallConn ReadFrom WriteTo_"
 
+// goReached are methods of reflect that call what a text names, or that read and write
+// memory by its address.
+const goReached = "NewAt UnsafePointer UnsafeAddr SetPointer Pointer MethodByName Method Call CallSlice MakeFunc"
+
 // Go tells what a Go program of one file does: nothing but print, where it
 // takes all from packages that compute. A file that it reads is named in it.
 func Go(code string) (outcome.Effects, error) {
@@ -79,7 +83,7 @@ func goNode(e *outcome.Effects, n ast.Node, names map[string]string) bool {
 
 // goName judges what is taken from a package.
 func goName(e *outcome.Effects, n *ast.SelectorExpr, names map[string]string) {
-	if slices.Contains(strings.Fields(goOfFiles), n.Sel.Name) {
+	if slices.Contains(strings.Fields(goOfFiles), n.Sel.Name) || names["reflect"] != "" && slices.Contains(strings.Fields(goReached), n.Sel.Name) {
 		e.Unseen = append(e.Unseen, "."+n.Sel.Name)
 		return
 	}
