@@ -32,6 +32,10 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if !a.c.Store.Postgres.On() {
 		return a.openKept(ctx, badger.OnSync(a.metrics.Synced))
 	}
+	dir := a.c.StateDir
+	if err := CheckUnfinished(dir); err != nil {
+		return nil, err
+	}
 	pc, err := postgresConfig(a.c.Store.Postgres, a.log)
 	if err != nil {
 		return nil, err
@@ -46,7 +50,7 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 		}
 	}
 	pc.OnWarning = func(warning string) { a.log.Warn("of the database", "warning", warning) }
-	if err := checkSecret(ctx, pc, s); err != nil {
+	if err := checkSecret(ctx, pc, s, dir); err != nil {
 		return nil, err
 	}
 	pc.OnWarning = nil // it was said
@@ -55,7 +59,11 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameSecret(ctx, st, s, true); err != nil { // much may have changed while this member stood by
+	err = CheckUnfinished(dir)
+	if err == nil {
+		err = sameSecret(ctx, st, s, true)
+	}
+	if err != nil { // much may have changed while this member stood by
 		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
@@ -94,13 +102,17 @@ const (
 
 // checkSecret is sameSecret before this member stands by, so that one that could
 // not take over says so at once.
-func checkSecret(ctx context.Context, pc postgres.Config, s *state) error {
+func checkSecret(ctx context.Context, pc postgres.Config, s *state, stateDir string) error {
 	pc.Member = ""
 	st, err := postgres.Open(ctx, pc)
 	if err != nil {
 		return err
 	}
-	return errors.Join(sameSecret(ctx, st, s, false), st.Close())
+	err = st.View(ctx, func(tx store.Tx) error { return checkEmpty(tx, stateDir) })
+	if err == nil {
+		err = sameSecret(ctx, st, s, false)
+	}
+	return errors.Join(err, st.Close())
 }
 
 // sameSecret refuses a store that was made by another secret.key: its sealed

@@ -73,6 +73,9 @@ func (e *Env) OpenLog(c *cli.Context) (Log, error) {
 		return nil, err
 	}
 	if s.Store.Postgres.On() {
+		if err := app.CheckUnfinished(s.StateDir); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("the log is in PostgreSQL, and is read by way of the sidecar that works on it: %w", none)
 	}
 	if err := app.CheckMoved(s.StateDir); err != nil {
@@ -204,6 +207,9 @@ func (e *Env) WriteUndo(c *cli.Context, u api.Undo) error {
 		return err
 	}
 	if s.Store.Postgres.On() {
+		if err := app.CheckUnfinished(s.StateDir); err != nil {
+			return err
+		}
 		return fmt.Errorf("the log is in PostgreSQL, and is written by way of the sidecar that works on it: %w", none)
 	}
 	return writeStored(c.Context, s, u)
