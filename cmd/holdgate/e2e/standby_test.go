@@ -205,17 +205,34 @@ func TestAStandby(t *testing.T) {
 	}
 }
 
-// Members with different keys could not open what the others sealed.
+// Members with different keys could not open what the others sealed. A member without
+// any makes none, and those of the others can be put there.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	t.Parallel()
 	config, dirs := twins(t, "20s")
 	file := write(t, "holdgate.yaml", config)
 	serveIn(t, dirs[0], nil, "--config", file) // it works: the other one would stand by
 	other := stateDir(t)
-	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
-	if r.code == 0 || !strings.Contains(r.stderr, "made by a member with another secret.key") {
-		t.Errorf("%v", r)
+	refuses := func(want string) {
+		t.Helper()
+		r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
+		if r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v, want %s", r, want)
+		}
 	}
+	refuses("secret.key is missing, and the database has a state")
+	for _, name := range []string{"secret.key", "approver.token", "ca.key"} {
+		if _, err := os.Stat(filepath.Join(other, name)); err == nil {
+			t.Errorf("it has made %s", name)
+		}
+	}
+	if r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "store", "keys", "--from", dirs[0], "--config", file); r.code != 0 {
+		t.Error(r)
+	}
+	if err := os.WriteFile(filepath.Join(other, "secret.key"), []byte(strings.Repeat("0a", 32)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses("made by a member with another secret.key")
 }
 
 // A line that is added to secret.key seals from then on. What was sealed before is
