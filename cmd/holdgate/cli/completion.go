@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -136,7 +137,9 @@ const completionPatience = time.Second
 // named are the names of what is asked for: requests, grants, sessions or agents.
 // Where no sidecar answers there are none.
 func (e *env) named(c *cli.Context, what string) (list []string) {
-	sc, err := e.Sidecar(c)
+	quiet := *e.Env
+	quiet.Stderr = io.Discard
+	sc, err := quiet.Sidecar(c)
 	if err != nil {
 		return nil
 	}

@@ -57,11 +57,11 @@ type Log interface {
 // OpenLog opens the log of the running sidecar, or, where none runs, the one
 // in the state folder. Close it.
 func (e *Env) OpenLog(c *cli.Context) (Log, error) {
-	s, err := e.Settings(c)
+	dir, err := e.Place(c)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := client.New(e.Door(c, s.StateDir))
+	sc, err := client.New(e.Door(c, dir))
 	if err == nil {
 		if _, err = sc.Status(c.Context); err == nil {
 			return &remoteLog{sc}, nil
@@ -70,6 +70,10 @@ func (e *Env) OpenLog(c *cli.Context) (Log, error) {
 	}
 	none, ok := errors.AsType[*client.NoSidecarError](err)
 	if !ok {
+		return nil, err
+	}
+	s, err := e.Settings(c)
+	if err != nil {
 		return nil, err
 	}
 	if s.Store.Postgres.On() {
