@@ -117,7 +117,18 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	for _, command := range []string{"ls allowed", "rm -rf held"} {
 		if got := askTurn(s, command); strings.Contains(got, "tool_use") && strings.Contains(got, command) {
 			t.Errorf("%s passed while the database was away: %s", command, got)
+		} else if strings.Contains(got, "user=") || strings.Contains(got, server.Socket) {
+			t.Errorf("the agent reads where the database is: %s", got)
 		}
+	}
+	resp, err := http.Get("http://" + s.approvers + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	why, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(why), "store: ") {
+		t.Errorf("readyz while the database is away: %s, %s, %v", resp.Status, why, err)
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
