@@ -130,8 +130,11 @@ func (e *Env) Place(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", fault
 	}
-	_, err = fmt.Fprintf(e.Stderr, "warning: %s\nwarning: a sidecar that runs goes on with the configuration from before\n", holdgate.Visible(fault.Error()))
-	return dir, err
+	for line := range strings.SplitSeq(fault.Error(), "\n") {
+		fmt.Fprintf(e.Stderr, "warning: %s\n", holdgate.Visible(line))
+	}
+	fmt.Fprintln(e.Stderr, "warning: a sidecar that runs goes on with the configuration from before")
+	return dir, nil
 }
 
 // Door says where the sidecar of a state folder is, and as whom to come.
