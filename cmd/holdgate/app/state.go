@@ -70,12 +70,12 @@ func openState(dir string) (*state, error) {
 // checkSecretKey refuses a folder that has lost its secret.key: what the database has
 // could not be read with another one.
 func checkSecretKey(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, secretFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	for _, name := range []string{dbName, movedName, movedFile} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%s is missing beside %s in %s: restore it from the backup", secretFile, name, dir))
+		if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, secretFile)); errors.Is(err, fs.ErrNotExist) { // it is made before a database
+			return fmt.Errorf("%s is missing beside %s in %s: restore it from the backup", secretFile, name, dir)
 		}
 	}
 	return nil
