@@ -90,36 +90,49 @@ func Copy(ctx context.Context, from, to store.Store, id string, copied func(pair
 	return p.Pairs, compare(ctx, from, to)
 }
 
+// CheckTarget refuses a target that a copy of an id could not begin in, or go on in.
+func CheckTarget(ctx context.Context, to store.Store, id string) error {
+	return to.View(ctx, func(tx store.Tx) error {
+		_, _, _, err := found(tx, id)
+		return err
+	})
+}
+
 // begin takes the target for this move. It reports whether the move has ended.
 func begin(ctx context.Context, to store.Store, id string) (p progress, done bool, err error) {
-	err = to.Update(ctx, func(tx store.Tx) error {
-		p, done = progress{ID: id}, false
-		switch text, err := tx.Get(keyUnfinished); {
-		case err == nil:
-			if err := json.Unmarshal(text, &p); err != nil || p.ID != id {
-				return fmt.Errorf("%w: the copy of another state has begun there", ErrOccupied)
-			}
-			return nil
-		case !errors.Is(err, store.ErrNotFound):
-			return err
+	err = to.Update(ctx, func(tx store.Tx) (err error) {
+		var begun bool
+		if p, begun, done, err = found(tx, id); err == nil && !begun {
+			err = set(tx, p)
 		}
-		of, err := ended(tx)
-		if err != nil {
-			return err
-		}
-		if done = of.ID == id; done {
-			p = of
-			return nil
-		}
-		for _, err := range tx.Scan("", "") {
-			if err == nil {
-				err = ErrOccupied
-			}
-			return err
-		}
-		return set(tx, p)
+		return err
 	})
 	return p, done, err
+}
+
+// found is how far the move of an id is in a target. The copy of another, or anything else,
+// is an error.
+func found(tx store.Tx, id string) (p progress, begun, done bool, err error) {
+	text, err := tx.Get(keyUnfinished)
+	if err == nil {
+		if err := json.Unmarshal(text, &p); err != nil || p.ID != id {
+			return p, false, false, fmt.Errorf("%w: the copy of another state has begun there", ErrOccupied)
+		}
+		return p, true, false, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return p, false, false, err
+	}
+	if p, err = ended(tx); err != nil || p.ID == id {
+		return p, err == nil, err == nil, err
+	}
+	for _, err := range tx.Scan("", "") {
+		if err == nil {
+			err = ErrOccupied
+		}
+		return p, false, false, err
+	}
+	return progress{ID: id}, false, false, nil
 }
 
 // ended is the move by which all has come, zero where none did.

@@ -103,6 +103,7 @@ func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	if conn == nil {
 		var err error
 		if conn, err = s.connect(limited); err != nil {
+			_ = s.unavailable(err) // noted
 			return nil
 		}
 	}
@@ -115,9 +116,11 @@ func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 		err = s.beat(limited, conn)
 	}
 	if err != nil {
+		_ = s.unavailable(err) // noted
 		conn.Close(limited)
 		return nil
 	}
+	s.reached()
 	return conn
 }
 
@@ -130,7 +133,7 @@ func (s *Store) held(ctx context.Context, tx pgx.Tx) error {
 	var mine bool
 	err := tx.QueryRow(ctx, `SELECT holder = $1 FROM holdgate_lease WHERE id = 1 FOR SHARE`, s.lease.token[:]).Scan(&mine)
 	if err != nil {
-		return unavailable(err)
+		return s.unavailable(err)
 	}
 	if !mine {
 		return s.takenOver()

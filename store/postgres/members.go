@@ -29,7 +29,7 @@ func (s *Store) Members(ctx context.Context) ([]Member, error) {
 		FROM holdgate_members m LEFT JOIN (SELECT holder AS token FROM holdgate_lease WHERE until > now()) l USING (token)
 		ORDER BY 2 DESC, m.started DESC, m.member LIMIT 1000`, s.lease.lasts)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, s.unavailable(err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Member, err error) {
 		err = row.Scan(&m.Name, &m.Works, &m.Gone, &m.Started, &m.Seen, &m.About)
@@ -37,7 +37,7 @@ func (s *Store) Members(ctx context.Context) ([]Member, error) {
 		return m, err
 	})
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, s.unavailable(err)
 	}
 	return list, nil
 }

@@ -107,6 +107,7 @@ type Store struct {
 	lease    lease
 	gone     atomic.Bool // another member has taken the store over
 	conn     *pgx.Conn   // the writer's; nil: to be made
+	away     atomic.Bool // the server could not be reached when it was last tried
 	down     bool        // the last batch found no server; the writer's
 
 	workers sync.WaitGroup
@@ -212,7 +213,7 @@ func steer(ctx context.Context, conn *pgx.Conn) error {
 func (s *Store) prepare(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return unavailable(err)
+		return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
 	}
 	defer conn.Close(ctx)
 	warnings, err := inspect(ctx, conn)
@@ -256,10 +257,11 @@ func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	r := &reader{ctx: ctx, tx: tx}
-	if err := fn(serial.View{Reader: r}); err != nil {
-		return err
+	err = fn(serial.View{Reader: r})
+	if r.err != nil && ctx.Err() == nil {
+		return s.unavailable(r.err)
 	}
-	return r.err
+	return cmp.Or(err, r.err)
 }
 
 // begin begins a View's transaction. After a restart of the server every
@@ -270,13 +272,14 @@ func (s *Store) begin(ctx context.Context) (pgx.Tx, error) {
 		tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginView})
 		switch {
 		case err == nil:
+			s.reached()
 			return tx, nil
 		case s.closed.Load():
 			return nil, store.ErrClosed
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		}
-		if err = unavailable(err); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > reachLimit {
+		if err = s.unavailable(err); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > reachLimit {
 			return nil, err
 		}
 		pause(try)
@@ -311,14 +314,39 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// unavailable says of an error that the server could not be reached, unless it
-// is the server's own.
-func unavailable(err error) error {
-	if _, ok := errors.AsType[*pgconn.PgError](err); ok && !isShutdown(err) {
+// unavailable says of an error that the server could not be reached, unless it is the
+// server's own. The first of an outage is logged, and no text has it: agents read those,
+// and it names the server and its user.
+func (s *Store) unavailable(err error) error {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	if _, ok := errors.AsType[*pgconn.PgError](err); ok && !connecting && !isShutdown(err) {
 		return fmt.Errorf("PostgreSQL: %w", err)
 	}
-	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
+	if errors.Is(err, context.Canceled) {
+		return &unreachableError{err}
+	}
+	if s.away.CompareAndSwap(false, true) {
+		s.config.Logger.Warn("the store cannot be reached", "error", err)
+	}
+	return &unreachableError{err}
 }
+
+// reached notes that the server answers.
+func (s *Store) reached() {
+	if s.away.Load() && s.away.CompareAndSwap(true, false) {
+		s.config.Logger.Info("the store can be reached again")
+	}
+}
+
+// Away reports whether the server could not be reached when it was last tried.
+func (s *Store) Away() bool { return s.away.Load() }
+
+// An unreachableError is a server that could not be reached.
+type unreachableError struct{ cause error }
+
+func (e *unreachableError) Error() string { return store.ErrUnavailable.Error() }
+
+func (e *unreachableError) Unwrap() []error { return []error{store.ErrUnavailable, e.cause} }
 
 // The server's codes that matter: PostgreSQL, appendix A.
 const (

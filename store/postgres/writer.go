@@ -80,6 +80,7 @@ func (s *Store) serve(list []*serial.Request) (rest []*serial.Request) {
 		switch {
 		case err == nil:
 			s.down = false
+			s.reached()
 			for _, r := range list[:served] {
 				r.Answer(r.Err)
 			}
@@ -135,7 +136,7 @@ func (s *Store) runBatch(list []*serial.Request) (served int, err error) {
 	}()
 	tx, err := s.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, s.unavailable(err)
 	}
 	defer tx.Rollback(ctx)
 	if err := s.held(ctx, tx); err != nil {
@@ -146,7 +147,7 @@ func (s *Store) runBatch(list []*serial.Request) (served int, err error) {
 	for _, one := range list {
 		fits := b.run(r, one)
 		if r.err != nil {
-			return 0, unavailable(r.err)
+			return 0, s.unavailable(r.err)
 		}
 		if !fits {
 			break
@@ -199,7 +200,7 @@ func (s *Store) commit(ctx context.Context, tx pgx.Tx, changes map[string]serial
 func (s *Store) commitAs(ctx context.Context, tx pgx.Tx, name batchName, changes map[string]serial.Change) error {
 	if len(changes) > 0 {
 		if err := s.put(ctx, tx, name, changes); err != nil {
-			return unavailable(err)
+			return s.unavailable(err)
 		}
 	}
 	err := tx.Commit(ctx)
@@ -209,7 +210,7 @@ func (s *Store) commitAs(ctx context.Context, tx pgx.Tx, name batchName, changes
 	case len(changes) > 0 && s.conn.IsClosed():
 		return s.settle(name, err)
 	}
-	return unavailable(err)
+	return s.unavailable(err)
 }
 
 // batchName names a batch, and no other.
@@ -263,12 +264,12 @@ func (s *Store) settle(name batchName, cause error) error {
 				return nil
 			}
 			if err == nil {
-				return unavailable(cause)
+				return s.unavailable(cause)
 			}
 			s.hangUp()
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, errUnknown, cause)
+			return fmt.Errorf("%w: %w", errUnknown, &unreachableError{cause})
 		}
 		pause(try + 6)
 	}
@@ -281,11 +282,11 @@ func (s *Store) dial(ctx context.Context) error {
 	}
 	conn, err := s.connect(ctx)
 	if err != nil {
-		return unavailable(err)
+		return s.unavailable(err)
 	}
 	if err := s.lease.bound(ctx, conn); err != nil {
 		conn.Close(ctx)
-		return unavailable(err)
+		return s.unavailable(err)
 	}
 	s.conn = conn
 	return nil

@@ -173,6 +173,9 @@ func New(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.openTraces(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.checkKeys(ctx); err != nil {
+		return nil, err
+	}
 	if a.state, err = openState(c.StateDir); err != nil {
 		return nil, err
 	}

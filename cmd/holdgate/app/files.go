@@ -36,9 +36,12 @@ func SalvageFiles(stateDir string) (Files, error) {
 
 // localFiles is the folder of the database in a state folder, which must be there.
 func localFiles(stateDir string) (string, error) {
+	if err := CheckMoved(stateDir); err != nil {
+		return "", err
+	}
 	dir := filepath.Join(stateDir, dbName)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no database in %s", stateDir)
 	}
-	return dir, CheckMoved(stateDir)
+	return dir, nil
 }

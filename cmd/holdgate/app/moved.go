@@ -85,18 +85,58 @@ func syncFolder(path string) error {
 // or was: what was approved there could be used a second time here.
 func CheckMoved(stateDir string) error {
 	m, err := readMoved(stateDir)
-	switch {
-	case err != nil || m == nil:
+	if err != nil || m == nil {
 		return err
-	case m.Done.IsZero() && m.Finishing != "":
-		return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s, and may be there already: end that with `holdgate store copy --to postgres`, with store.postgres as it was",
-			stateDir, m.Begun.Format(time.DateTime))
-	case m.Done.IsZero():
-		return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s: end that with `holdgate store copy --to postgres`, or take it back with `holdgate store copy --to postgres --cancel`",
-			stateDir, m.Begun.Format(time.DateTime))
+	}
+	if err := m.unfinished(stateDir); err != nil {
+		return err
 	}
 	return fmt.Errorf("the state in %s was moved to PostgreSQL on %s: set store.postgres in the configuration. What is left of it in %s is not used any more",
 		stateDir, m.Done.Format(time.DateOnly), movedName)
+}
+
+// CheckUnfinished refuses a state folder whose database is being moved to PostgreSQL: while
+// the move has not ended the state is in neither place whole.
+func CheckUnfinished(stateDir string) error {
+	m, err := readMoved(stateDir)
+	if err != nil || m == nil {
+		return err
+	}
+	return m.unfinished(stateDir)
+}
+
+// unfinished says how a move goes on that has not ended.
+func (m *movedMark) unfinished(stateDir string) error {
+	switch {
+	case !m.Done.IsZero():
+		return nil
+	case m.Finishing != "":
+		return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s, and may be there already: end that with `holdgate store copy --to postgres`, with store.postgres as it was",
+			stateDir, m.Begun.Format(time.DateTime))
+	}
+	return fmt.Errorf("the state in %s is being moved to PostgreSQL, since %s: end that with `holdgate store copy --to postgres`, or take it back with `holdgate store copy --to postgres --cancel`",
+		stateDir, m.Begun.Format(time.DateTime))
+}
+
+// checkEmpty refuses an empty database to a state folder that has a state elsewhere: a
+// sidecar that began anew would forget what waits.
+func checkEmpty(tx store.Tx, stateDir string) error {
+	for _, err := range tx.Scan("", "") {
+		return err
+	}
+	m, err := readMoved(stateDir)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		return fmt.Errorf("the state in %s was moved to PostgreSQL on %s, and store.postgres names an empty database: name the one that has the state",
+			stateDir, m.Done.Format(time.DateOnly))
+	}
+	db := filepath.Join(stateDir, dbName)
+	if _, err := os.Stat(db); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("store.postgres names an empty database, and %s has a state: take it along with `holdgate store copy --to postgres`, or move %[1]s away to begin without it", db))
+	}
+	return nil
 }
 
 // OpenLocal opens the database in a state folder, unless it was moved.
@@ -148,8 +188,19 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 	if err != nil {
 		return Moved{}, err
 	}
-	mark, err := m.begin(ctx, key)
+	mark, err := m.mark()
 	if err != nil {
+		return Moved{}, err
+	}
+	to, err := m.target(ctx)
+	if err != nil {
+		return Moved{}, fmt.Errorf("nothing was moved: %w", err)
+	}
+	defer to.Close()
+	if err := move.CheckTarget(ctx, to, mark.ID); err != nil {
+		return Moved{}, fmt.Errorf("nothing was moved: %w", err)
+	}
+	if err := m.begin(ctx, key, mark); err != nil {
 		return Moved{}, err
 	}
 	from, err := badger.Open(filepath.Join(m.Config.StateDir, movedName), m.Logger)
@@ -160,11 +211,6 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 	if mark, err = m.stillBegun(mark); err != nil {
 		return Moved{}, err
 	}
-	to, err := m.target(ctx)
-	if err != nil {
-		return Moved{}, err
-	}
-	defer to.Close()
 	if mark.Finishing != "" {
 		if err := move.Is(ctx, to, mark.ID, mark.Finishing); err != nil {
 			return Moved{}, err
@@ -197,38 +243,49 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 	return Moved{pairs, was.Entries, was.Last.String()}, mark.write(m.Config.StateDir)
 }
 
-// begin marks the folder, unless it is marked, and puts the database where only
-// a move looks for it.
-func (m Move) begin(ctx context.Context, key []byte) (*movedMark, error) {
+// mark is the mark of the folder, or a new one that is not written yet.
+func (m Move) mark() (*movedMark, error) {
+	dir := m.Config.StateDir
+	mark, err := readMoved(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case mark != nil && !mark.Done.IsZero():
+		return nil, CheckMoved(dir)
+	case mark != nil:
+		return mark, nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, dbName)); err != nil {
+		return nil, fmt.Errorf("there is nothing to move in %s: %w", dir, err)
+	}
+	return &movedMark{ID: rand.Text(), Begun: time.Now()}, nil
+}
+
+// begin writes the mark, unless it is there, and puts the database where only a move looks
+// for it. Before, the target was found fit.
+func (m Move) begin(ctx context.Context, key []byte, mark *movedMark) error {
 	dir := m.Config.StateDir
 	db, moved := filepath.Join(dir, dbName), filepath.Join(dir, movedName)
-	mark, err := readMoved(dir)
+	was, err := readMoved(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if mark != nil && !mark.Done.IsZero() {
-		return nil, CheckMoved(dir)
-	}
-	if mark == nil {
-		if _, err := os.Stat(db); err != nil {
-			return nil, fmt.Errorf("there is nothing to move in %s: %w", dir, err)
-		}
-		st, err := badger.Open(db, m.Logger) // locks it
+	if was == nil {
+		st, err := OpenLocal(dir, m.Logger) // locks it
 		if err != nil {
-			return nil, err
+			return err
 		}
-		mark = &movedMark{ID: rand.Text(), Begun: time.Now()}
 		if _, err = verifyLog(ctx, st, key, audit.Head{}); err == nil {
 			err = mark.write(dir)
 		}
 		if err := errors.Join(err, st.Close()); err != nil {
-			return nil, fmt.Errorf("the state was not moved: %w", err)
+			return fmt.Errorf("the state was not moved: %w", err)
 		}
 	}
 	if _, err := os.Stat(moved); err == nil {
-		return mark, nil
+		return nil
 	}
-	return mark, errors.Join(os.Rename(db, moved), syncFolder(dir))
+	return errors.Join(os.Rename(db, moved), syncFolder(dir))
 }
 
 // stillBegun reads the mark again, once the database is locked: another command may have

@@ -9,12 +9,16 @@ import (
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/store"
+	"github.com/holdgate/holdgate/store/postgres"
 )
 
 const (
 	// patience is how long a loop may stand still before /healthz says so. A disk
 	// or a database that is slow for so long stops every call.
 	patience = time.Minute
+	// probeWaits is how long a probe waits for a database, as Kubernetes waits for the probe.
+	probeWaits = time.Second
 	// pulseEvery is how often loops are tried that only work when they are asked to.
 	pulseEvery = 5 * time.Second
 )
@@ -87,12 +91,29 @@ func (a *App) stalled() (list []api.Trouble) {
 	return list
 }
 
+// readable returns why the store cannot be read now, at once: probes do not wait for a
+// database that is away.
+func (a *App) readable(ctx context.Context) error {
+	if shared, ok := a.store.(*postgres.Store); ok {
+		if shared.Away() {
+			return store.ErrUnavailable
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, probeWaits, store.ErrUnavailable)
+		defer cancel()
+	}
+	if _, err := a.queue.Page(ctx, approvals.Filter{Limit: 1}); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return nil
+}
+
 // troubles are why no call can be decided now; none where calls can be.
 func (a *App) troubles(ctx context.Context) (list []api.Trouble) {
 	if l := a.engine.Loaded(); l.Broken != "" {
 		list = append(list, api.Trouble{Name: "policy", Why: "the policy that was pushed does not load, and no call is let through: " + l.Broken})
 	}
-	if _, err := a.queue.Page(ctx, approvals.Filter{Limit: 1}); err != nil {
+	if err := a.readable(ctx); err != nil {
 		list = append(list, api.Trouble{Name: "store", Why: "the store cannot be read: " + err.Error()})
 	} else if _, err := a.queueBeat.look(); err != nil {
 		list = append(list, api.Trouble{Name: "store", Why: "the store cannot be written: " + err.Error()})

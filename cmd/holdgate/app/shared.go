@@ -30,7 +30,7 @@ func TakeShared(stateDir, from string) (taken []string, err error) {
 		}
 		into := filepath.Join(stateDir, name)
 		if old, err := os.ReadFile(into); name == secretFile && err == nil && !bytes.HasPrefix(text, bytes.TrimSpace(old)) {
-			return taken, fmt.Errorf("%s is another key: what it has sealed could not be opened any more; take another state folder", into)
+			return taken, fmt.Errorf("%s is another key: what it has sealed could not be opened any more; take another state folder, or remove the file first where the folder has no state", into)
 		}
 		if err := replace(into, text); err != nil {
 			return taken, fmt.Errorf("writing %s: %w", into, err)

@@ -52,6 +52,9 @@ func openState(dir string) (*state, error) {
 	if err := openFormat(filepath.Join(dir, formatFile)); err != nil {
 		return nil, err
 	}
+	if err := checkSecretKey(dir); err != nil {
+		return nil, err
+	}
 	token, err := openSecret(filepath.Join(dir, tokenFile))
 	if err != nil {
 		return nil, err
@@ -59,10 +62,7 @@ func openState(dir string) (*state, error) {
 	if len(token) < api.MinToken {
 		return nil, fmt.Errorf("%s holds no token: remove it to have a new one made", filepath.Join(dir, tokenFile))
 	}
-	if _, err := openSecret(filepath.Join(dir, secretFile)); err != nil {
-		return nil, err
-	}
-	secrets, err := readSecretKey(filepath.Join(dir, secretFile))
+	secrets, err := openSecretKey(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,32 @@ func HookKeyFile(stateDir string) (string, error) {
 	}
 	_, err := hookKey(stateDir)
 	return filepath.Join(stateDir, hookproof.File), err
+}
+
+// checkSecretKey refuses a folder that has lost its secret.key: what the database has
+// could not be read with another one.
+func checkSecretKey(dir string) error {
+	for _, name := range []string{dbName, movedName, movedFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, secretFile)); errors.Is(err, fs.ErrNotExist) { // it is made before a database
+			return fmt.Errorf("%s is missing beside %s in %s: restore it from the backup", secretFile, name, dir)
+		}
+	}
+	return nil
+}
+
+// openSecretKey reads secret.key, or makes it where the folder has no state yet.
+func openSecretKey(dir string) ([][]byte, error) {
+	if err := checkSecretKey(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, secretFile)
+	if _, err := openSecret(path); err != nil {
+		return nil, err
+	}
+	return readSecretKey(path)
 }
 
 // readSecretKey reads the secrets from which the keys are derived, one a line.
@@ -164,6 +190,9 @@ func readSecret(path string) (string, error) {
 // AuditKey reads the key of the audit log's head in a state folder, for whoever
 // reads the log while no sidecar runs.
 func AuditKey(stateDir string) ([]byte, error) {
+	if err := checkSecretKey(stateDir); err != nil {
+		return nil, err
+	}
 	secrets, err := readSecretKey(filepath.Join(stateDir, secretFile))
 	if err != nil {
 		return nil, err
@@ -174,6 +203,9 @@ func AuditKey(stateDir string) ([]byte, error) {
 // AuditSigner returns the signer of the audit log's checkpoints, whose Ed25519
 // key is derived from the state folder's secret.
 func AuditSigner(stateDir string) (*audit.Signer, error) {
+	if err := checkSecretKey(stateDir); err != nil {
+		return nil, err
+	}
 	secrets, err := readSecretKey(filepath.Join(stateDir, secretFile))
 	if err != nil {
 		return nil, err
@@ -184,11 +216,7 @@ func AuditSigner(stateDir string) (*audit.Signer, error) {
 // UndoKey returns the key of a state folder that seals what is kept for undo. It
 // makes the secret where there is none yet.
 func UndoKey(stateDir string) ([]byte, error) {
-	path := filepath.Join(stateDir, secretFile)
-	if _, err := openSecret(path); err != nil {
-		return nil, err
-	}
-	secrets, err := readSecretKey(path)
+	secrets, err := openSecretKey(stateDir)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -32,6 +33,10 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if !a.c.Store.Postgres.On() {
 		return a.openKept(ctx, badger.OnSync(a.metrics.Synced))
 	}
+	dir := a.c.StateDir
+	if err := CheckUnfinished(dir); err != nil {
+		return nil, err
+	}
 	pc, err := postgresConfig(a.c.Store.Postgres, a.log)
 	if err != nil {
 		return nil, err
@@ -46,7 +51,7 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 		}
 	}
 	pc.OnWarning = func(warning string) { a.log.Warn("of the database", "warning", warning) }
-	if err := checkSecret(ctx, pc, s); err != nil {
+	if err := checkSecret(ctx, pc, s, dir); err != nil {
 		return nil, err
 	}
 	pc.OnWarning = nil // it was said
@@ -55,7 +60,11 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameSecret(ctx, st, s, true); err != nil { // much may have changed while this member stood by
+	err = CheckUnfinished(dir)
+	if err == nil {
+		err = sameSecret(ctx, st, s, true)
+	}
+	if err != nil { // much may have changed while this member stood by
 		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
@@ -92,15 +101,47 @@ const (
 	sealingKey = "members/sealing"
 )
 
-// checkSecret is sameSecret before this member stands by, so that one that could
-// not take over says so at once.
-func checkSecret(ctx context.Context, pc postgres.Config, s *state) error {
+// checkKeys refuses to make keys beside a database in PostgreSQL that has a state: it was
+// made with the keys of another member.
+func (a *App) checkKeys(ctx context.Context) error {
+	path := filepath.Join(a.c.StateDir, secretFile)
+	if _, err := os.Lstat(path); !a.c.Store.Postgres.On() || !errors.Is(err, fs.ErrNotExist) {
+		return nil // what is there is checked when it is read
+	}
+	pc, err := postgresConfig(a.c.Store.Postgres, a.log)
+	if err != nil {
+		return err
+	}
 	pc.Member = ""
 	st, err := postgres.Open(ctx, pc)
 	if err != nil {
 		return err
 	}
-	return errors.Join(sameSecret(ctx, st, s, false), st.Close())
+	err = st.View(ctx, func(tx store.Tx) error {
+		for _, err := range tx.Scan("", "") {
+			if err == nil {
+				err = fmt.Errorf("%s is missing, and the database has a state: first put the keys of its members there, with `holdgate store keys --from FOLDER`", path)
+			}
+			return err
+		}
+		return nil
+	})
+	return errors.Join(err, st.Close())
+}
+
+// checkSecret is sameSecret before this member stands by, so that one that could
+// not take over says so at once.
+func checkSecret(ctx context.Context, pc postgres.Config, s *state, stateDir string) error {
+	pc.Member = ""
+	st, err := postgres.Open(ctx, pc)
+	if err != nil {
+		return err
+	}
+	err = st.View(ctx, func(tx store.Tx) error { return checkEmpty(tx, stateDir) })
+	if err == nil {
+		err = sameSecret(ctx, st, s, false)
+	}
+	return errors.Join(err, st.Close())
 }
 
 // sameSecret refuses a store that was made by another secret.key: its sealed
@@ -118,7 +159,7 @@ func sameSecret(ctx context.Context, st store.Store, s *state, works bool) error
 		case errors.Is(err, store.ErrNotFound):
 			err = tx.Set(secretKey, marks[0])
 		case err == nil && !bytes.Equal(was, marks[0]):
-			err = errors.New("this database was made by a member with another secret.key: give every member's state folder the same file")
+			err = errors.New("this database was made by a member with another secret.key: give every member's state folder the same file. Where this folder has no state, remove secret.key, approver.token, ca.pem and ca.key from it, and run `holdgate store keys --from FOLDER`")
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -232,7 +233,9 @@ func (e *env) named(c *cli.Context, what string) (list []string, files bool) {
 	if !slices.Contains([]string{"ID", "AGENT", "SESSION", "GRANT", "CHANNEL"}, what) {
 		return nil, wantsFile.MatchString(what)
 	}
-	sc, err := e.Sidecar(c)
+	quiet := *e.Env
+	quiet.Stderr = io.Discard
+	sc, err := quiet.Sidecar(c)
 	if err != nil {
 		return nil, false
 	}

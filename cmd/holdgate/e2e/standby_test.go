@@ -117,7 +117,18 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	for _, command := range []string{"ls allowed", "rm -rf held"} {
 		if got := askTurn(s, command); strings.Contains(got, "tool_use") && strings.Contains(got, command) {
 			t.Errorf("%s passed while the database was away: %s", command, got)
+		} else if strings.Contains(got, "user=") || strings.Contains(got, server.Socket) {
+			t.Errorf("the agent reads where the database is: %s", got)
 		}
+	}
+	resp, err := http.Get("http://" + s.approvers + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	why, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(why), "store: ") {
+		t.Errorf("readyz while the database is away: %s, %s, %v", resp.Status, why, err)
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -205,17 +216,34 @@ func TestAStandby(t *testing.T) {
 	}
 }
 
-// Members with different keys could not open what the others sealed.
+// Members with different keys could not open what the others sealed. A member without
+// any makes none, and those of the others can be put there.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	t.Parallel()
 	config, dirs := twins(t, "20s")
 	file := write(t, "holdgate.yaml", config)
 	serveIn(t, dirs[0], nil, "--config", file) // it works: the other one would stand by
 	other := stateDir(t)
-	r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
-	if r.code == 0 || !strings.Contains(r.stderr, "made by a member with another secret.key") {
-		t.Errorf("%v", r)
+	refuses := func(want string) {
+		t.Helper()
+		r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", file)
+		if r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v, want %s", r, want)
+		}
 	}
+	refuses("secret.key is missing, and the database has a state")
+	for _, name := range []string{"secret.key", "approver.token", "ca.key"} {
+		if _, err := os.Stat(filepath.Join(other, name)); err == nil {
+			t.Errorf("it has made %s", name)
+		}
+	}
+	if r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + other}, "store", "keys", "--from", dirs[0], "--config", file); r.code != 0 {
+		t.Error(r)
+	}
+	if err := os.WriteFile(filepath.Join(other, "secret.key"), []byte(strings.Repeat("0a", 32)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses("made by a member with another secret.key")
 }
 
 // A line that is added to secret.key seals from then on. What was sealed before is

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -86,11 +88,15 @@ func TestStoreCopy(t *testing.T) {
 	}
 	copying.Wait()
 	refuses("Badger, half way", "is being moved to PostgreSQL", "--config", "")
-	refuses("PostgreSQL, half way", "the target of a copy that has not ended", "--config", file)
-	if r := holdgate(t, env, "audit", "verify", "--config", ""); r.code == 0 || !strings.Contains(r.stderr, "is being moved to PostgreSQL") {
-		t.Errorf("the log, half way: %v", r)
+	refuses("PostgreSQL, half way", "is being moved to PostgreSQL", "--config", file)
+	for _, command := range []string{"audit verify", "store check"} {
+		for _, config := range []string{"", file} {
+			r := holdgate(t, env, append(strings.Fields(command), "--config", config)...)
+			if r.code == 0 || !strings.Contains(r.stderr, "store copy --to postgres --cancel") {
+				t.Errorf("%s, half way, with the configuration %q: %v", command, config, r)
+			}
+		}
 	}
-
 	if out := s.must("store", "copy", "--to", "postgres", "--config", file); !strings.Contains(out, "entries are in order, as before") {
 		t.Errorf("it says %s", out)
 	}
@@ -118,20 +124,49 @@ func TestStoreCopy(t *testing.T) {
 	}
 }
 
-// A copy that is taken back leaves the state where it was.
+// A copy that can't begin changes nothing, and no sidecar begins anew meanwhile: neither in
+// the empty target, nor in one that a copy was to be made to.
 func TestStoreCopyIsTakenBack(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t, t.TempDir())
-	file := write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url))
+	server := pgtest.Start(t)
+	at := func(url string) string {
+		return write(t, "holdgate.yaml", fmt.Sprintf("store: {postgres: {url: %q, take_over: 1s}}\n", url))
+	}
+	file := at(pgtest.Address(server.Socket, "postgres"))
 	p := newProvider(t)
 	s := serve(t, nil, "--upstream", "anthropic="+p.URL)
 	s.asks("rm -rf waits")
 	waits := s.held("rm -rf waits")
 	s.stop()
-	elsewhere := write(t, "away.yaml", fmt.Sprintf("store: {postgres: {url: %q}}\n", pgtest.Address(t.TempDir(), "postgres")))
-	if r := s.run("store", "copy", "--to", "postgres", "--config", elsewhere); r.code != 1 {
-		t.Fatalf("a copy to nowhere: %v", r)
+	refuses := func(when, want, config string) {
+		t.Helper()
+		r := s.run("serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0", "--config", config)
+		if r.code != 1 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %v", when, r)
+		}
 	}
+	for when, elsewhere := range map[string]string{
+		"no server":   at(pgtest.Address(t.TempDir(), "postgres")),
+		"no database": at(pgtest.Address(server.Socket, "misspelt")),
+	} {
+		if r := s.run("store", "copy", "--to", "postgres", "--config", elsewhere); r.code != 1 || !strings.Contains(r.stderr, "nothing was moved") {
+			t.Errorf("%s: %v", when, r)
+		}
+		if _, err := os.Stat(filepath.Join(s.dir, "db")); err != nil {
+			t.Fatalf("%s: the database was moved away: %v", when, err)
+		}
+	}
+	refuses("an empty database", "take it along with `holdgate store copy --to postgres`", file)
+	if r := s.run("store", "copy", "--to", "postgres", "--cancel", "--config", file); r.code != 1 || !strings.Contains(r.stderr, "no move of") {
+		t.Error(r)
+	}
+	mark := filepath.Join(s.dir, "moved.json") // as a copy leaves it that is killed before it writes to the target
+	err := errors.Join(os.WriteFile(mark, []byte(`{"id":"one","begun":"2026-11-27T09:00:00Z"}`), 0o600),
+		os.Rename(filepath.Join(s.dir, "db"), filepath.Join(s.dir, "db.moved")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses("a copy that has begun", "`holdgate store copy --to postgres --cancel`", file)
 	if r := s.run("store", "copy", "--to", "postgres", "--cancel", "--config", file); r.code != 0 {
 		t.Fatal(r)
 	}
@@ -139,4 +174,7 @@ func TestStoreCopyIsTakenBack(t *testing.T) {
 	if list := s.pending(); len(list) != 1 || list[0].ID != waits.ID {
 		t.Errorf("%v waits", list)
 	}
+	s.stop()
+	s.must("store", "copy", "--to", "postgres", "--config", file)
+	refuses("another database, afterwards", "names an empty database", at(pgtest.URL(t, t.TempDir())))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
@@ -124,13 +125,32 @@ func ConfigFault(err error) error {
 	return fmt.Errorf("configuration: %w", err)
 }
 
-// Sidecar returns a client for the sidecar of the state folder. Close it.
+// Sidecar returns a client for the sidecar of the state folder. Close it. Where the
+// configuration has a fault the sidecar that runs goes on with what was in force, and is
+// asked all the same.
 func (e *Env) Sidecar(c *cli.Context) (*client.Client, error) {
-	s, err := e.Settings(c)
+	dir, err := e.Place(c)
 	if err != nil {
 		return nil, err
 	}
-	return client.New(e.Door(c, s.StateDir))
+	return client.New(e.Door(c, dir))
+}
+
+// Place is the state folder. It warns of a configuration that has a fault elsewhere.
+func (e *Env) Place(c *cli.Context) (string, error) {
+	s, fault := e.Settings(c)
+	if fault == nil {
+		return s.StateDir, nil
+	}
+	dir, err := config.StateDir(Globals(c), e.Getenv)
+	if err != nil {
+		return "", fault
+	}
+	for line := range strings.SplitSeq(fault.Error(), "\n") {
+		fmt.Fprintf(e.Stderr, "warning: %s\n", holdgate.Visible(line))
+	}
+	fmt.Fprintln(e.Stderr, "warning: a sidecar that runs goes on with the configuration from before")
+	return dir, nil
 }
 
 // Door says where the sidecar of a state folder is, and as whom to come.

@@ -57,11 +57,11 @@ type Log interface {
 // OpenLog opens the log of the running sidecar, or, where none runs, the one
 // in the state folder. Close it.
 func (e *Env) OpenLog(c *cli.Context) (Log, error) {
-	s, err := e.Settings(c)
+	dir, err := e.Place(c)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := client.New(e.Door(c, s.StateDir))
+	sc, err := client.New(e.Door(c, dir))
 	if err == nil {
 		if _, err = sc.Status(c.Context); err == nil {
 			return &remoteLog{sc}, nil
@@ -72,7 +72,14 @@ func (e *Env) OpenLog(c *cli.Context) (Log, error) {
 	if !ok {
 		return nil, err
 	}
+	s, err := e.Settings(c)
+	if err != nil {
+		return nil, err
+	}
 	if s.Store.Postgres.On() {
+		if err := app.CheckUnfinished(s.StateDir); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("the log is in PostgreSQL, and is read by way of the sidecar that works on it: %w", none)
 	}
 	if err := app.CheckMoved(s.StateDir); err != nil {
@@ -204,6 +211,9 @@ func (e *Env) WriteUndo(c *cli.Context, u api.Undo) error {
 		return err
 	}
 	if s.Store.Postgres.On() {
+		if err := app.CheckUnfinished(s.StateDir); err != nil {
+			return err
+		}
 		return fmt.Errorf("the log is in PostgreSQL, and is written by way of the sidecar that works on it: %w", none)
 	}
 	return writeStored(c.Context, s, u)

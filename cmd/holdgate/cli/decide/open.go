@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
@@ -65,11 +66,11 @@ func (e *env) openPage(c *cli.Context) error {
 	case c.Bool("qr"):
 		return e.showCode(l)
 	}
-	s, err := e.Settings(c)
+	dir, err := config.StateDir(command.Globals(c), e.Getenv)
 	if err != nil {
 		return err
 	}
-	switch err := launch.Browse(s.StateDir, e.Getenv, l); {
+	switch err := launch.Browse(dir, e.Getenv, l); {
 	case errors.Is(err, launch.ErrNoBrowser):
 		return e.printLink(e.Stdout, l, "There is no browser to open here.")
 	case err != nil:

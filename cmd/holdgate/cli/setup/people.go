@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
@@ -33,19 +36,19 @@ type personLine struct {
 
 func peopleListCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:      "list",
-		UsageText: "holdgate people list",
-		Usage:     "list the people of the configuration, and the holder of the state folder's token",
-		Flags:     []cli.Flag{command.JSONFlag()},
+		Name:        "list",
+		UsageText:   "holdgate people list",
+		Usage:       "list the people who may answer, and the holder of the state folder's token",
+		Description: "A running sidecar says whom it has in force. Where none runs, the configuration does.",
+		Flags:       []cli.Flag{command.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return command.Usage("people list takes no arguments, got %q", c.Args().First())
 			}
-			s, err := e.Settings(c)
+			list, err := e.personLines(c)
 			if err != nil {
 				return err
 			}
-			list := personLines(s)
 			if c.Bool("json") {
 				return command.PrintJSON(e.Stdout, list)
 			}
@@ -63,8 +66,50 @@ func peopleListCommand(e *env) *cli.Command {
 	}
 }
 
-// personLines are the people that a sidecar with this configuration knows.
-func personLines(s config.Config) []personLine {
+// personLines are the people whom the running sidecar has in force or, where none runs,
+// those of the configuration.
+func (e *env) personLines(c *cli.Context) ([]personLine, error) {
+	sc, err := e.Sidecar(c)
+	var inForce []api.PersonState
+	if err == nil {
+		defer sc.Close()
+		inForce, err = sc.People(c.Context)
+	}
+	if _, none := errors.AsType[*client.NoSidecarError](err); none {
+		s, err := e.Settings(c)
+		return configuredLines(s), err
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, _ := e.Settings(c) // says who comes with the folder's token, unless it has a fault
+	var list []personLine
+	for _, p := range inForce {
+		if p.Removed {
+			continue
+		}
+		l := personLine{Name: p.Name, Roles: p.Roles, Token: "none"}
+		named, ofFile := s.People[config.PersonName(p.Name)]
+		switch {
+		case p.Source == api.SourceLocal, p.Name == s.Approver && ofFile && named.TokenSHA256 == (config.TokenHash{}):
+			l.Token = "local"
+		case p.Token:
+			l.Token = "own"
+		}
+		for _, account := range p.Accounts {
+			channel, user, _ := strings.Cut(account, ":")
+			if l.Channels == nil {
+				l.Channels = map[string]string{}
+			}
+			l.Channels[channel] = user
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// configuredLines are the people that a sidecar with this configuration knows.
+func configuredLines(s config.Config) []personLine {
 	var list []personLine
 	for _, name := range slices.Sorted(maps.Keys(s.People)) {
 		p := s.People[name]
