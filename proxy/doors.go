@@ -288,9 +288,14 @@ func (s *Server) configured(w http.ResponseWriter, r *http.Request, door string,
 	return &t
 }
 
-// foreign says why a request to the door's own paths is no agent's, or "".
+// foreign says why a request to the door's own paths is no agent's, or "". A name that
+// leads here may be one that a web page has made for it, but no page knows a token:
+// with one, any name will do, such as that of a cluster's Service.
 func (s *Server) foreign(r *http.Request) string {
 	host := route.HostOnly(r.Host)
+	if by, _ := caller.In(r.Context()); by.Shown() {
+		host = "localhost"
+	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		if !a.Unmap().IsLoopback() && !upstream.IsThisHost(a.Unmap()) {
 			return "the Host header names another host: " + r.Host

@@ -94,6 +94,42 @@ func TestACredentialProvesWhoAsks(t *testing.T) {
 	}
 }
 
+// A cluster's Service has a name that nobody has told the door. Web pages can make any
+// name lead here, and know no token.
+func TestAnyNameOfTheDoorWillDoWithACredential(t *testing.T) {
+	t.Parallel()
+	up := &proxytest.Recorder{}
+	g := proxytest.New(t, up, proxytest.WithAnnAndBob(t), proxytest.WithPolicy(t, strings.Replace(proxytest.ProvenPolicy, `"deny"`, `"allow"`, 1)))
+	for _, c := range []struct {
+		path   string
+		header []string
+		status int
+	}{
+		{"/as/" + proxytest.AnnsToken + "/up/test/x", nil, 200},
+		{"/up/test/x", []string{"Holdgate-Token", proxytest.AnnsToken}, 200},
+		{"/up/test/x", []string{"X-Api-Key", proxytest.AnnsToken}, 200},
+		{"/up/test/x", nil, 403},
+		{"/up/test/x", []string{"X-Api-Key", "sk-of-a-provider"}, 403},
+		{"/up/test/x", []string{"Holdgate-Token", "hgt_" + strings.Repeat("0", 43)}, 401},
+		{"/as/" + proxytest.AnnsToken + "/up/test/x", []string{"Origin", "http://evil.example"}, 403},
+		{"/as/" + proxytest.AnnsToken + "/up/test/x", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+	} {
+		r, err := http.NewRequest(http.MethodGet, g.URL+c.path, nil)
+		proxytest.Must(t, err)
+		for i := 0; i < len(c.header); i += 2 {
+			r.Header.Set(c.header[i], c.header[i+1])
+		}
+		r.Host = "holdgate.agents.svc:7300"
+		resp, err := http.DefaultClient.Do(r)
+		proxytest.Must(t, err)
+		text := proxytest.ReadAll(t, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != c.status {
+			t.Errorf("%s %q: got %d %s, want %d", c.path, c.header, resp.StatusCode, text, c.status)
+		}
+	}
+}
+
 func TestACredentialThatIsNotKnownRefuses(t *testing.T) {
 	t.Parallel()
 	up := &proxytest.Recorder{}

@@ -43,6 +43,13 @@ func stateDir(t *testing.T) string {
 // sidecar is the real API over a real queue.
 func sidecar(t *testing.T) (*api.Server, *approvals.Queue) {
 	t.Helper()
+	s, q, _ := logging(t)
+	return s, q
+}
+
+// logging is a sidecar, with the log that it serves.
+func logging(t *testing.T) (*api.Server, *approvals.Queue, *audit.Log) {
+	t.Helper()
 	st := teststore.Open(t, t.TempDir())
 	key := []byte(strings.Repeat("k", 32))
 	log, err := audit.Open(t.Context(), st, key)
@@ -68,7 +75,7 @@ func sidecar(t *testing.T) (*api.Server, *approvals.Queue) {
 			t.Errorf("closing: %v", err)
 		}
 	})
-	return s, q
+	return s, q, log
 }
 
 // serve serves h at a listener.

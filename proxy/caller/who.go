@@ -64,6 +64,9 @@ type Finder struct {
 	open open
 }
 
+// Shown reports whether the agent has shown a credential, which was found to be its own.
+func (w Who) Shown() bool { return len(w.shown) > 0 }
+
 type whoKey struct{}
 
 // With is ctx for what this agent does.

@@ -28,13 +28,19 @@ func (a Agent) Entry(name, indent string) string {
 	return fmt.Sprintf("%[1]s%[2]s:\n%[1]s  token_sha256: \"%[3]s\"\n", indent, name, a.TokenSHA256.Hex())
 }
 
-// FileMode is the mode of a configuration file that names people: whoever reads
-// their tokens' hashes could pass for the sidecar to them.
-const FileMode os.FileMode = 0o600
+// FileMode is the mode of a configuration file that names people, and that a group
+// may read where it is 0640: whoever reads their tokens' hashes could pass for the
+// sidecar to them.
+func FileMode(was os.FileMode) os.FileMode {
+	if was&0o037 != 0 {
+		return 0o600
+	}
+	return was&0o040 | 0o600
+}
 
 // AddPerson puts a person into a configuration file. Every other line stays as
-// it is. The file is replaced as a whole, and nobody but its owner may read it
-// from then on: was is its mode before. Nothing is written where the result
+// it is. The file is replaced as a whole, and keeps its owner and group; others
+// may not read it from then on ([FileMode]): was is its mode before. Nothing is written where the result
 // would say anything else than before and the person.
 func AddPerson(file string, name PersonName, p Person) (was os.FileMode, err error) {
 	return added{
@@ -83,7 +89,7 @@ func (a added) to(file string) (was os.FileMode, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("adding %s to %s: %w", a.name, file, err)
 	}
-	return info.Mode().Perm(), replace(file, before, after)
+	return info.Mode().Perm(), replace(file, info, before, after)
 }
 
 func readWhole(file string) ([]byte, os.FileInfo, error) {
@@ -167,15 +173,15 @@ func (a added) check(file string, before, after []byte) error {
 	return nil
 }
 
-// replace puts the text in the file's place, synced, with [FileMode], unless
-// the file has changed meanwhile.
-func replace(file string, before, text []byte) error {
+// replace puts the text in the file's place, synced, with its owner and group and
+// with [FileMode], unless the file has changed meanwhile.
+func replace(file string, info os.FileInfo, before, text []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".holdgate-*.yaml")
 	if err != nil {
 		return fmt.Errorf("writing the configuration: %w", err)
 	}
 	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(FileMode), tmp.Sync(), tmp.Close()); err == nil {
+	if err = errors.Join(err, keepOwner(tmp, info), tmp.Chmod(FileMode(info.Mode().Perm())), tmp.Sync(), tmp.Close()); err == nil {
 		var now []byte
 		if now, _, err = readWhole(file); err == nil && !bytes.Equal(now, before) {
 			err = errors.New("somebody else has changed it just now")

@@ -43,7 +43,7 @@ func TestAPersonIsAddedAndNothingElseChanges(t *testing.T) {
 			if err != nil || string(got) != tt.after {
 				t.Errorf("the file is\n%s\nwant\n%s(%v)", got, tt.after, err)
 			}
-			if info, err := os.Lstat(file); err != nil || info.Mode() != 0o600 {
+			if info, err := os.Lstat(file); err != nil || info.Mode() != 0o640 {
 				t.Errorf("its mode is %v, %v", info.Mode(), err)
 			}
 			if entries, err := os.ReadDir(filepath.Dir(file)); err != nil || len(entries) != 1 {

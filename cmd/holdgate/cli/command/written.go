@@ -28,7 +28,7 @@ func Writable(c *cli.Context, s config.Config) error {
 // Wrote is what was written to a file, which had this mode.
 func Wrote(file string, was os.FileMode) WrittenTo {
 	w := WrittenTo{Written: file}
-	if was&^config.FileMode != 0 {
+	if was&^config.FileMode(was) != 0 {
 		w.ModeWas = fmt.Sprintf("%04o", was)
 	}
 	return w
@@ -41,7 +41,7 @@ func (w WrittenTo) Told(name, yaml string) string {
 	}
 	text := w.Written + " names " + name + " now. A running sidecar reads it; holdgate config says whether it waits to be accepted.\n"
 	if w.ModeWas != "" {
-		text += fmt.Sprintf("Its mode was %s and is %04o now: only its owner may read it.\n", w.ModeWas, config.FileMode)
+		text += fmt.Sprintf("Its mode was %s and is 0600 now: only its owner may read it. Where a service of another user reads it, give it that group and mode 0640.\n", w.ModeWas)
 	}
 	return text
 }
