@@ -148,7 +148,7 @@ func (e *env) printPending(list []approvals.Request, now time.Time) error {
 // printTable prints one row a line: see [approvals.Request.Row]. On a terminal what the
 // request is about goes below, where there is room for it.
 func (e *env) printTable(list []approvals.Request, now time.Time) error {
-	width, _ := e.terminal(e.Stdout)
+	width, _ := e.Screen(e.Stdout)
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	header := "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION"
