@@ -368,19 +368,19 @@ func TestAFaultInTheFileKeepsNobodyFromAnswering(t *testing.T) {
 	waits := s.held("rm -rf waits")
 	s.save(teamConfig + "  eve: {roles: [approve], token_sha256: " + hashOf(evesToken) + "}\n")
 	until(t, "a configuration that waits", func() bool { return s.config().Waiting != nil })
-	if list := s.must("people", "list"); strings.Contains(list, "eve") || !strings.Contains(list, "bob  approve         own") ||
-		!strings.Contains(list, "ada  approve, admin  local") {
+	if list := s.must("people", "list", "--config", s.file); strings.Contains(list, "eve") || !strings.Contains(list, "bob   approve         own") ||
+		!strings.Contains(list, "ada   approve, admin  local") {
 		t.Errorf("in force are\n%s", list)
 	}
 	s.save("peple: {}\n" + teamConfig)
 	until(t, "a fault", func() bool { return s.config().Fault != "" })
 	for _, args := range [][]string{{"pending"}, {"people", "list"}, {"audit", "query"}, {"approve", waits.ID, "--digest", waits.Call.Digest}} {
-		r := s.run(args...)
+		r := s.run(append(args, "--config", s.file)...)
 		if r.code != 0 || !strings.Contains(r.stderr, "warning: ") || !strings.Contains(r.stderr, "peple") {
 			t.Errorf("%v: %v", args, r)
 		}
 	}
-	if r := s.run("policy", "check"); r.code == 0 {
+	if r := s.run("policy", "check", "--config", s.file); r.code == 0 {
 		t.Errorf("what reads the file itself passes over its fault: %v", r)
 	}
 }
