@@ -10,13 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// everySoOften is how often a progress is shown.
-const everySoOften = 200 * time.Millisecond
+// How often a progress is shown, on a terminal and, where it is shown, in a file.
+const (
+	everySoOften = 200 * time.Millisecond
+	inFiles      = 10 * time.Second
+)
 
 // A Progress tells a person on a terminal how far a long command is. It is gone
 // from the screen once it has ended.
 type Progress struct {
 	w     io.Writer // nil where nobody looks
+	file  io.Writer // what is no terminal; takes what [Progress.Show] says
 	what  string
 	n     uint64
 	shown time.Time
@@ -24,7 +28,7 @@ type Progress struct {
 
 // Progress begins one on standard error, of what is counted.
 func (e *Env) Progress(what string) *Progress {
-	p := &Progress{what: what}
+	p := &Progress{what: what, file: e.Stderr}
 	if f, ok := e.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && e.Getenv("TERM") != "dumb" {
 		p.w = f
 	}
@@ -40,11 +44,16 @@ func (p *Progress) Add(n uint64) {
 	}
 }
 
-// Show says in a line what is done now, where it is not counted.
+// Show says in a line what is done now, where it is not counted. In a file, too, from
+// time to time: what takes minutes is to look as if it were going on there as well.
 func (p *Progress) Show(now string) {
-	if p.w != nil {
+	switch {
+	case p.w != nil:
 		p.shown = time.Now()
 		fmt.Fprint(p.w, "\r\x1b[K"+now)
+	case p.file != nil && time.Since(p.shown) > inFiles:
+		p.shown = time.Now()
+		fmt.Fprintln(p.file, now)
 	}
 }
 
