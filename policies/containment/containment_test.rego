@@ -149,9 +149,6 @@ test_unread_code_that_the_tables_do_not_know if {
 	spared_of(within_run(all_proven, unread(object.union(script, {"reasons": ["project_code"]})))) == set()
 	built := {"argv": ["/tmp/x", "3"], "unbound": ["/tmp/x"], "reasons": ["unread_text"]}
 	spared_of(within_run(all_proven, unread(built))) == {"shell.unbound"}
-	unseen := {"argv": ["/tmp/x", "3"], "unresolved": ["x"], "reasons": ["unread_text"]}
-	spared_of(within_run(all_proven, unread(unseen))) == {"shell.unresolved"}
-	spared_of(within_run(all_proven, unread(object.union(unseen, {"reasons": ["unknown_library"]})))) == set()
 	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["elixir", "-r", "/tmp/y.exs", "/tmp/x.exs"]})))) == set()
 	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["/tmp/x", "-n", "3"]})))) == {"shell.unbound"}
 	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["x", "-n", "3"]})))) == set()

@@ -31,14 +31,6 @@ test_deletions_of_the_run if {
 	}
 }
 
-test_deletions_beside_other_commands if {
-	call := within_run(all_proven, deleting_all(["/tmp/x"]))
-	other := {"program": "ls", "argv": ["ls"], "class": "pass"}
-	asked_of(json.patch(call, [{"op": "add", "path": "/facts/commands/-", "value": other}])) == set()
-	privileged := object.union(other, {"via": ["sudo"]})
-	"files.delete" in asked_of(json.patch(call, [{"op": "add", "path": "/facts/commands/-", "value": privileged}]))
-}
-
 test_deletions_of_files_that_the_call_has_put_there if {
 	call := within_run(all_proven, deleting_all(["/home/dev/shop/src/a.ts"]))
 	made := json.patch(call, [{"op": "add", "path": "/facts/paths/0/made", "value": true}])
