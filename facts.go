@@ -110,16 +110,15 @@ const (
 const (
 	ReasonProjectCode    = "project_code"    // it runs a file of the project that the call does not write
 	ReasonOwnFile        = "own_file"        // it runs a file of the session's folder that the call itself writes
-	ReasonTempFile       = "temp_file"       // it runs a file in /tmp that a build of the call has made
 	ReasonUnseenFile     = "unseen_file"     // it runs a file from elsewhere, or one that was fetched or unpacked
 	ReasonUnknownLibrary = "unknown_library" // its code loads a module that nobody knows
-	ReasonDynamicName    = "dynamic_name"    // a word, a path, a function or what a command prints is known only when it runs
+	ReasonDynamicName    = "dynamic_name"    // a word, a path or a function is known only when it runs
 	ReasonUnreadText     = "unread_text"     // its code is in a language, or of a form, that no reader takes
 	ReasonUnparsed       = "unparsed"        // its code is no program of its language
 	ReasonOutsidePath    = "outside_path"    // its code names a path outside of the session's folder
 	ReasonLater          = "later"           // its code names what runs later by itself
 	ReasonKnownSink      = "known_sink"      // its code deletes, starts programs, connects, or asks services
-	ReasonComputedCode   = "computed_code"   // it runs text that is computed, or hides what it calls
+	ReasonComputedCode   = "computed_code"   // it runs text that is computed, hides what it calls, or hangs on what a command prints
 	ReasonRemoteCode     = "remote_code"     // its code fetches code
 	ReasonCredential     = "credential"      // its code reads secrets
 	ReasonPrivilege      = "privilege"       // its code asks the kernel for rights
@@ -156,9 +155,6 @@ type Path struct {
 	// Fresh says that the call deletes it, and that it was for temporary use: made
 	// by mktemp, written by the call itself, or a single file in /tmp.
 	Fresh bool `json:"fresh,omitempty"`
-	// Made says that the call deletes it, and has itself put there before all that it
-	// holds, unless a command of the call failed.
-	Made bool `json:"made,omitempty"`
 }
 
 // A Statement is one SQL statement.

@@ -150,17 +150,6 @@ test_unread_code_that_the_tables_do_not_know if {
 	built := {"argv": ["/tmp/x", "3"], "unbound": ["/tmp/x"], "reasons": ["unread_text"]}
 	spared_of(within_run(all_proven, unread(built))) == {"shell.unbound"}
 	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["elixir", "-r", "/tmp/y.exs", "/tmp/x.exs"]})))) == set()
-	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["/tmp/x", "-n", "3"]})))) == {"shell.unbound"}
-	spared_of(within_run(all_proven, unread(object.union(built, {"argv": ["x", "-n", "3"]})))) == set()
-	classes := {"argv": ["java", "-cp", "/tmp/out", "A", "n"], "unbound": ["/tmp/out"], "reasons": ["temp_file"]}
-	spared_of(in_shop(within_run(all_proven, unread(classes)))) == {"shell.unbound"}
-	spared_of(json.patch(in_shop(within_run(all_proven, unread(classes))), [{"op": "replace", "path": "/session/cwd", "value": "/tmp/w"}])) == set()
-	spared_of(in_shop(within_run(all_proven, unread(object.union(classes, {"argv": ["java", "-javaagent:/tmp/a.jar", "-cp", "/tmp/out", "A"]}))))) == set()
-	named := {"argv": ["python3", "$f", "--fast"], "unbound": ["$f"], "unresolved": ["$f"], "reasons": ["dynamic_name"]}
-	spared_of(within_run(all_proven, unread(named))) == {"shell.unresolved"}
-	spared_of(within_run(all_proven, unread(object.union(named, {"argv": ["python3", "-i", "$f"]})))) == set()
-	spared_of(within_run(all_proven, unread(object.union(named, {"argv": ["$p", "$f"], "unresolved": ["$p", "$f"]})))) == set()
-	spared_of(within_run(all_proven, unread(object.union(named, {"unbound": []})))) == set()
 	spared_of(within_run(all_proven, unread(object.union(built, {"reasons": ["own_file"]})))) == set()
 	spared_of(within_run(all_proven, unread(object.union(built, {"class": "deploy", "unresolved": ["$x"]})))) == set()
 }

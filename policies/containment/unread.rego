@@ -20,25 +20,6 @@ spared(d) if {
 }
 
 # METADATA
-# title: Arithmetic on what is known at run time only
-# description: |
-#   The shell takes such a text for an expression, and a command in it would run. Nobody can
-#   see that before, and it is bounded as all code of the run is.
-# custom:
-#   risk: high
-spared(d) if {
-	d.rule == "tools.unreadable"
-	unread_passes
-	runs_within
-	every problem in input.facts.parse_errors {
-		startswith(problem, "shell: evaluates text that may run a command: ")
-	}
-	every c in object.get(input.facts, "commands", []) {
-		stays_within(c)
-	}
-}
-
-# METADATA
 # title: Whether unread code may pass
 # description: |
 #   As data.settings.unread_code says: contained where all is proven and what a contained
@@ -78,10 +59,13 @@ passes_unread(c) if {
 		harmless(reason, c)
 	}
 	understood(c)
-	stays_within(c)
+	not privileged(c)
 	not leads_elsewhere(c)
 	not aims_elsewhere(c)
 	not names_address(c)
+	every via in object.get(c, "via", []) {
+		not regex.match(leaving, via)
+	}
 }
 
 # METADATA
@@ -93,14 +77,11 @@ leaving := `^(sudo|su|doas|pkexec|runuser|run0|ssh|docker|podman|nerdctl|kubectl
 # METADATA
 # title: Whether a reason why a command is not known in full needs no person within a contained run
 # description: |
-#   project_code runs unread elsewhere, too. So does a file that lies in the /tmp of the run: nobody
-#   but the run has put it there. A file that the call itself writes does only in builds, as it would
-#   in two calls.
+#   project_code runs unread elsewhere, too. A file that the call itself writes does only in builds,
+#   as it would in two calls.
 # custom:
 #   risk: high
 harmless(reason, _) if reason in {"project_code", "unknown_library", "unread_text", "dynamic_name"}
-
-harmless("temp_file", _) if of_the_run({"clean": "/tmp/x", "inside": false})
 
 harmless("own_file", c) if class_of(c) in {"build", "pass"}
 
@@ -120,50 +101,10 @@ understood(c) if {
 
 understood(c) if {
 	class_of(c) == "unknown"
-	runs_code(c)
-	every reason in c.reasons {
-		reason in {"unread_text", "unknown_library", "temp_file", "dynamic_name", "project_code"}
+	c.reasons == ["unread_text"]
+	every word in array.slice(c.argv, 1, count(c.argv)) {
+		not startswith(word, "-")
 	}
-	every i, word in c.argv {
-		plain_argument(c, i, word)
-	}
-}
-
-runs_code(c) if c.unbound[0]
-
-runs_code(c) if "unread_text" in c.reasons
-
-# METADATA
-# title: Whether a word makes no more of a program that was just built than its code does
-# description: |
-#   What an interpreter is told by options may be code. The program itself reads its own.
-# custom:
-#   risk: high
-plain_argument(_, 0, word) if not contains(word, "$")
-
-plain_argument(c, i, _) if {
-	i > 0
-	regex.match(`^(/tmp/|\./)`, c.argv[0])
-}
-
-plain_argument(_, i, word) if {
-	i > 0
-	not regex.match(`^-.`, word)
-}
-
-plain_argument(c, i, word) if {
-	i > 0
-	c.program == "java"
-	regex.match(`^-(jar|cp|classpath|ea|Xm[sx]\w+|D[a-z][\w.]*=[\w./-]*)$`, word)
-}
-
-# Behind the program's own file all words are its own.
-plain_argument(c, i, word) if {
-	startswith(word, "-")
-	some j, file in c.argv
-	j in numbers.range(1, i - 1)
-	file in c.unbound
-	count([option | some k, option in c.argv; k > 0; k < j; startswith(option, "-")]) == 0
 }
 
 # METADATA

@@ -98,12 +98,8 @@ func (x *Findings) explainFiles() {
 			case slices.Contains(c.Project, f.Text):
 				reasons = []string{holdgate.ReasonProjectCode}
 			case reasons != nil:
-			case x.Scatters || x.Fetches != FetchNone:
-				reasons = []string{holdgate.ReasonUnseenFile}
-			case slices.ContainsFunc(x.Runs[i], func(r Run) bool { return r.Text == f.Text && !r.Away }):
+			case !x.Scatters && x.Fetches == FetchNone && slices.ContainsFunc(x.Runs[i], func(r Run) bool { return r.Text == f.Text && !r.Away }):
 				reasons = []string{holdgate.ReasonOwnFile}
-			case slices.ContainsFunc(x.Runs[i], func(r Run) bool { return r.Text == f.Text && x.temporary(r) }):
-				reasons = []string{holdgate.ReasonTempFile}
 			default:
 				reasons = []string{holdgate.ReasonUnseenFile}
 			}
@@ -111,35 +107,6 @@ func (x *Findings) explainFiles() {
 		}
 		slices.Sort(c.Reasons)
 	}
-}
-
-// temporary reports whether all that a command runs by a name lies in /tmp, and a build of
-// the call makes it, and nothing else.
-func (x *Findings) temporary(r Run) bool {
-	return len(r.Clean) > 0 && !slices.ContainsFunc(r.Clean, func(p string) bool {
-		built := slices.ContainsFunc(x.Built, func(b string) bool { return p == b || strings.HasPrefix(p, b+"/") })
-		return !built || !strings.HasPrefix(p, "/tmp/") || x.Unread[p] || x.Overwrites(p, r.Below)
-	})
-}
-
-// Written are the texts of all files at or below a path that the call writes, by where
-// they lie. It reports false where it writes others there, too, or none.
-func (x *Findings) Written(p string) (texts map[string]string, ok bool) {
-	if x.Scatters || x.Places || x.Linked || x.Astray || len(x.Links) > 0 {
-		return nil, false
-	}
-	texts = make(map[string]string)
-	for _, w := range x.written {
-		if w != p && !strings.HasPrefix(w, p+"/") {
-			continue
-		}
-		t, known := x.Texts[FileKey(w)]
-		if !known || t.Version != x.Version(FileKey(w)) {
-			return nil, false
-		}
-		texts[w] = t.Text
-	}
-	return texts, len(texts) > 0
 }
 
 // passing are the folders that files pass through, by any part of a path.

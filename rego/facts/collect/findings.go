@@ -82,7 +82,6 @@ type Findings struct {
 	written    []string          // cleaned paths whose content the call decides
 	Runs       [][]Run           // by command, the files of the project that it runs
 	Made       []string          // paths that the call makes out of the project alone
-	Built      []string          // paths that tools of the call write of themselves
 	Fixed      bool              // the command at hand decides on no content: it makes folders, or formats
 	Left       bool              // the call was in a folder outside of the session's
 	CopiesMore bool              // the call copies or moves files whose names at the other end it does not say
@@ -98,7 +97,6 @@ type Findings struct {
 	Acts     []holdgate.Act      // of the command at hand: see [holdgate.Command]
 	Files    [][]File            // by command, the files that it runs
 	Compiled map[string]Compiled // what was compiled of sources that the line has written
-	Texts    map[string]Text     // what the line has written into files, unless a command failed
 
 	Changed []string        // parts of paths, known at run time only, that the command at hand writes or deletes
 	seen    map[string]bool // keys of the facts that were added, so that each is said once
@@ -111,17 +109,10 @@ type Findings struct {
 	UnlikeDash bool
 }
 
-// A Text is what a line has written into a file.
-type Text struct {
-	Text    string
-	Version int // see [Findings.Version]
-}
-
 // A Whole is a file of which a line has decided all that it holds.
 type Whole struct {
 	Version  int    // see [Findings.Version]
 	Branches string // in which branches of the line
-	Unsure   bool   // the command that put it there may have failed, and left what was there
 }
 
 // New begins the work on a call, which ends with ctx or at the deadline: then
@@ -134,7 +125,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Texts: make(map[string]Text), Temporary: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

@@ -28,7 +28,6 @@ type Ref struct {
 	Dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	Dynamic bool     // part of it is known at run time only
 	Fresh   bool     // the call itself has made it, for temporary use
-	Made    bool     // the call itself has put there all that it holds, unless a command failed
 	Remote  bool     // on another machine, or in a container
 	Reach   Reach
 }
@@ -99,9 +98,6 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if r.Access == AccessDelete {
 		x.Deletions++
 	}
-	if r.Access == AccessWrite && x.Fixed && !x.Modes {
-		x.Built = append(x.Built, clean)
-	}
 	if r.Access == AccessWrite && !x.Fixed {
 		x.written = append(x.written, clean)
 	}
@@ -118,8 +114,8 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if class == "" && Classify(lookalike(clean), r.Access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
-	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made}
-	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh), strconv.FormatBool(p.Made)) {
+	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh}
+	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh)) {
 		if len(x.Facts.Paths) >= maxPaths {
 			x.GiveUp("too many paths")
 		}

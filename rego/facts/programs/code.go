@@ -57,9 +57,9 @@ var interpreters = map[string]interpreter{
 	"jshell":     {},
 	"irb":        {},
 	"ipython":    {code: "c", module: "m"},
-	"vim":        {code: "c", valued: "uSTwWi", long: "cmd"},
-	"vi":         {code: "c", valued: "uSTwWi"},
-	"nvim":       {code: "c", valued: "uSTwWi", long: "cmd"},
+	"vim":        {code: "c", valued: "uSsTwW", long: "cmd"},
+	"vi":         {code: "c", valued: "uSsTwW"},
+	"nvim":       {code: "c", valued: "uSsTwW", long: "cmd"},
 	"emacs":      {long: "eval execute", valued: "lf"},
 }
 
@@ -99,9 +99,6 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		if _, plain := perlOptions(argv.Texts(in.Words)); !plain {
 			c.Unresolved = append(c.Unresolved, "options of "+in.Name())
 		}
-	}
-	if wordlist.Has("vim vi nvim", in.Name()) && !vimPlain(words) {
-		c.Unresolved = append(c.Unresolved, "options of "+in.Name())
 	}
 	words, module := cutModule(words, ip)
 	o := argv.ParseOptions(words, ip.code+ip.valued+ip.file, ip.long+" "+ip.loads)
@@ -144,21 +141,6 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 	interpretFiles(s, in, o, code, operands, c)
 }
 
-// vimPlain reports whether an editor is given nothing but commands and files.
-func vimPlain(words []argv.Field) bool {
-	for i := 0; i < len(words); i++ {
-		switch w := words[i].Text; {
-		case w == "-c":
-			i++
-		case wordlist.Has("-u -i", w) && i+1 < len(words) && words[i+1].Text == "NONE":
-			i++
-		case strings.HasPrefix(w, "-") && !wordlist.Has("-e -es -E -Es -n -N", w), strings.HasPrefix(w, "+"):
-			return false
-		}
-	}
-	return true
-}
-
 // interpretModule is for a module of an interpreter that is run, as in python -m x.
 func interpretModule(s *shell.Shell, module string, in shell.Invocation, c *holdgate.Command) {
 	if !wordlist.Has(toolModules, module) {
@@ -183,9 +165,6 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o argv.Options, code, o
 		access := collect.AccessRead
 		if strings.HasPrefix(in.Name(), "perl") && perlInPlace(c.Argv) {
 			access = perlEdits(argv.Join(code, "\n"), c.Argv)
-		}
-		if wordlist.Has("vim vi nvim", in.Name()) {
-			access = collect.AccessWrite
 		}
 		for _, f := range operands {
 			if f.Within && access == collect.AccessWrite { // files of the project

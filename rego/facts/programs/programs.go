@@ -218,12 +218,8 @@ func copiesMore(in shell.Invocation, o argv.Options, files []argv.Field) bool {
 // before: a copy, what tee writes, a folder that is made.
 func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 	switch name := in.Name(); {
-	case name == "cp" && n == 2 && !o.Has("rRasl", "recursive") && !hasPrefixed(in.Words, "--sy", "--l") && !o.Has("ntu", "no-clobber"):
-		if s.CopyLasts() {
-			s.Owns(o.Operands[1])
-		} else {
-			s.OwnsPerhaps(o.Operands[1])
-		}
+	case name == "cp" && n == 2 && !o.Has("rRasl", "recursive") && !hasPrefixed(in.Words, "--sy", "--l") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
+		s.Owns(o.Operands[1])
 	case name == "tee" && !o.Has("a", "append"):
 		for _, f := range o.Operands {
 			s.Owns(f)

@@ -68,10 +68,6 @@ func projectRuns(s *shell.Shell, c holdgate.Command) []collect.Run {
 // compilesWritten notes what a compiler makes of files that the line has written and that
 // were not read: running it runs what nobody has judged, in the project too.
 func compilesWritten(s *shell.Shell, c holdgate.Command) {
-	if c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "build" {
-		buildsWritten(s, c)
-		return
-	}
 	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc as gas nasm yasm ld gold lld ld.lld ld.gold mold", c.Program) || len(s.Dirs) == 0 || s.Remote {
 		return
 	}
@@ -83,12 +79,10 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 			made = c.Argv[i]
 		case strings.HasPrefix(w, "-o"):
 			made = w[2:]
-		case w == "-":
-			written, sources = true, append(sources, w)
 		case !strings.HasPrefix(w, "-"):
 			sources = append(sources, w)
 			at := collect.JoinAny(s.Dirs[0], w)
-			written = written || strings.HasPrefix(w, "/dev/") || strings.HasPrefix(w, "/proc/") || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at])
+			written = written || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at])
 			if c.Program == "rustc" && made == "a.out" {
 				made = strings.TrimSuffix(path.Base(w), ".rs")
 			}
@@ -101,44 +95,6 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 	delete(s.Found.Compiled, collect.FileKey(at))
 	if reasons, ok := compiled(s, sources); ok && len(c.Unresolved) == 0 {
 		s.Found.Compiled[collect.FileKey(at)] = collect.Compiled{Reasons: reasons, Version: s.Found.Version(collect.FileKey(at))}
-	}
-}
-
-// buildsWritten is compilesWritten for a go build whose sources lie below /tmp.
-func buildsWritten(s *shell.Shell, c holdgate.Command) {
-	if len(s.Dirs) == 0 || s.Remote {
-		return
-	}
-	made, sources := "", []string(nil)
-	for i := 2; i < len(c.Argv); i++ {
-		switch w := c.Argv[i]; {
-		case w == "-o" && i+1 < len(c.Argv):
-			i++
-			made = collect.JoinAny(s.Dirs[0], c.Argv[i])
-		case strings.HasPrefix(w, "-o="):
-			made = collect.JoinAny(s.Dirs[0], w[3:])
-		case !strings.HasPrefix(w, "-"):
-			sources = append(sources, w)
-		}
-	}
-	if made == "" {
-		return
-	}
-	if len(sources) == 0 {
-		sources = []string{"."}
-	}
-	var reasons []string
-	for _, source := range sources {
-		more, ok := temporary(s, shell.Invocation{Words: []argv.Field{{Text: "go"}}}, source)
-		if !ok && s.Found.Overwrites(collect.JoinAny(s.Dirs[0], source), true) {
-			s.Found.Unread[made] = true
-			return
-		}
-		reasons = append(reasons, more...)
-	}
-	if len(reasons) > 0 {
-		at := collect.FileKey(made)
-		s.Found.Compiled[at] = collect.Compiled{Reasons: wordlist.Unique(reasons), Version: s.Found.Version(at)}
 	}
 }
 

@@ -1,7 +1,6 @@
 package programs
 
 import (
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -27,9 +26,9 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 			out = append(out, holdgate.ReasonComputedCode)
 		case i >= words && !slices.Contains(s.Found.Changed, u):
 			out = append(out, holdgate.ReasonUnread)
-		case u == "stdin", u == "{}", strings.HasSuffix(u, " code"), strings.Contains(u, "$") && !hides.MatchString(u) && !s.HoldsCommand(u):
+		case u == "stdin", u == "{}", plainPart.MatchString(u), strings.HasSuffix(u, " code"):
 			out = append(out, holdgate.ReasonDynamicName)
-		default: // a text that is made to hide what it is
+		default: // what a command prints, or a text that is made of parts
 			out = append(out, holdgate.ReasonComputedCode)
 		}
 	}
@@ -39,8 +38,6 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 			s.Found.Explain(u, suspects(s, language, text, suspect.Options{}))
 		} else if !ok && variablePath.MatchString(u) {
 			s.Found.Explain(u, []string{holdgate.ReasonDynamicName})
-		} else if reasons, ok := temporary(s, in, u); ok && s.Found.Why[u] == nil {
-			s.Found.Explain(u, reasons)
 		}
 	}
 	if language, text, ok := heldText(s, in); ok {
@@ -50,9 +47,8 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 }
 
 var (
-	// hides is in a word of which what a command prints hides what it is, or comes from
-	// elsewhere.
-	hides = regexp.MustCompile(`(?i)base(32|64|nc)|\b(xxd|od|openssl|gpg|rev|uudecode|gunzip|zcat|xzcat|curl|wget|nc|ssh|dig|eval|printenv)\b|\\x|\\[0-7]{3}|\\u`)
+	// plainPart is a variable, as a loop sets it.
+	plainPart = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)$`)
 	// variablePath is a file or a folder that a variable names, or one below.
 	variablePath = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)(/[\w-]+(\.\w+)*)*/?$`)
 )
@@ -93,63 +89,12 @@ func heldText(s *shell.Shell, in shell.Invocation) (language, text string, ok bo
 			return "ruby", last.Text, last.Known()
 		}
 	case name == "swift":
-		if has("-") && len(words) == 1 && s.Stdin.Kind == "heredoc" {
-			return "swift", s.Stdin.Text, s.Stdin.Known
-		}
 		text, ok = code("-e")
 		return "swift", text, ok
-	case name == "ghc":
-		text, ok = code("-e")
-		return "haskell", text, ok
-	case wordlist.Has("ed ex", name) && !slices.ContainsFunc(words, func(w argv.Field) bool {
-		return !w.Known() || w.Glob || strings.HasPrefix(w.Text, "!") || strings.HasPrefix(w.Text, "+")
-	}):
-		return "ed", s.Stdin.Text, s.Stdin.Known && s.Stdin.Kind != "" && editors(words)
 	case wordlist.Has("python python3 manage.py", name) && has("shell") && s.Stdin.Kind == "heredoc":
 		return "python", s.Stdin.Text, s.Stdin.Known
 	}
 	return "", "", false
-}
-
-// temporary says what is known of a file or a folder below /tmp that the line has written
-// whole, unless a command of it failed.
-func temporary(s *shell.Shell, in shell.Invocation, word string) ([]string, bool) {
-	if len(s.Dirs) == 0 || s.Remote || s.Found.Beside || strings.ContainsAny(word, "$`*?") {
-		return nil, false
-	}
-	at := collect.JoinAny(s.Dirs[0], strings.TrimSuffix(word, "/..."))
-	texts, ok := s.Found.Written(at)
-	if !ok || !strings.HasPrefix(at, "/tmp/") {
-		return nil, false
-	}
-	var out []string
-	for _, file := range slices.Sorted(maps.Keys(texts)) {
-		language := extensions[strings.ToLower(path.Ext(file))]
-		switch {
-		case language != "":
-			out = append(out, suspects(s, language, texts[file], suspect.Options{})...)
-		case file == at:
-			out = append(out, suspects(s, languageIn(in.Name(), file), texts[file], suspect.Options{})...)
-		}
-	}
-	if len(out) == 0 {
-		out = []string{holdgate.ReasonUnreadText}
-	}
-	return wordlist.Unique(out), true
-}
-
-// editors reports whether an editor is given one file and options that run nothing.
-func editors(words []argv.Field) bool {
-	files := 0
-	for _, w := range words {
-		switch {
-		case !strings.HasPrefix(w.Text, "-"):
-			files++
-		case !wordlist.Has("-s -es -E -q -r", w.Text):
-			return false
-		}
-	}
-	return files == 1
 }
 
 // suspects says why a program may not be taken for one that only computes.
@@ -193,7 +138,6 @@ func named(s *shell.Shell, text string) []string {
 var extensions = map[string]string{
 	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "tsx", ".rb": "ruby", ".lua": "lua", ".r": "r",
 	".ex": "elixir", ".exs": "elixir", ".swift": "swift", ".kt": "kotlin", ".go": "go", ".java": "java", ".rs": "rust", ".zig": "zig",
-	".dart": "dart", ".php": "php", ".pl": "perl", ".jl": "julia", ".scala": "scala", ".sc": "scala", ".groovy": "groovy", ".hs": "haskell", ".tcl": "tclsh",
 	".c": "c", ".cc": "c", ".cpp": "c", ".cxx": "c", ".h": "c", ".hpp": "c",
 }
 
@@ -203,11 +147,8 @@ func languageIn(program, file string) string {
 		return language
 	}
 	name := strings.ToLower(program)
-	switch {
-	case wordlist.Has(suspect.Languages, name):
+	if wordlist.Has(suspect.Languages, name) {
 		return name
-	case wordlist.Has("vim vi nvim", name):
-		return "ed"
 	}
 	return strings.TrimRight(name, "0123456789.-")
 }
@@ -252,7 +193,7 @@ func compiled(s *shell.Shell, sources []string) ([]string, bool) {
 		switch {
 		case known:
 			out = append(out, suspects(s, languageIn("", source), text, suspect.Options{})...)
-		case source == "-", collect.LeadsOut(source), s.Remote, extensions[path.Ext(source)] == "":
+		case collect.LeadsOut(source), s.Remote, extensions[path.Ext(source)] == "":
 			return nil, false
 		case len(s.Dirs) == 0 || !s.Found.Project(collect.JoinAny(s.Dirs[0], source), false) || s.Found.Overwrites(collect.JoinAny(s.Dirs[0], source), false):
 			return nil, false

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -95,7 +94,7 @@ func (s *Shell) computes(e syntax.ArithmExpr) bool {
 // a command.
 func (s *Shell) operandRuns(n syntax.Node) bool {
 	w, ok := n.(*syntax.Word)
-	return !ok || s.HoldsCommand(s.written(w)) || s.evaluates(w) || s.arithmeticRuns(s.silently(w))
+	return !ok || s.evaluates(w) || s.arithmeticRuns(s.silently(w))
 }
 
 // arithmeticRuns reports the same of a word's expansion.
@@ -112,9 +111,6 @@ func (s *Shell) arithmeticRuns(f argv.Field) bool {
 
 // textRuns follows the names in text that is evaluated as arithmetic.
 func (s *Shell) textRuns(text string, depth int) bool {
-	if strings.ContainsAny(text, "$`") && !s.Quiet {
-		s.Found.Fail("shell: evaluates text that runs a command: %s", text)
-	}
 	if depth > maxIndirect || strings.ContainsAny(text, "$`") {
 		return true
 	}
@@ -223,25 +219,8 @@ func (s *Shell) plainly(f argv.Field) argv.Field {
 }
 
 func (s *Shell) unsafe(text string) {
-	if s.HoldsCommand(text) {
-		s.Found.Fail("shell: evaluates text that runs a command: %s", text)
-	}
 	s.Found.Fail("shell: evaluates text that may run a command: %s", text)
 }
-
-// HoldsCommand reports whether a variable that a text names holds a command that would
-// run where the text is evaluated.
-func (s *Shell) HoldsCommand(text string) bool {
-	for _, name := range variableName.FindAllString(text, -1) {
-		s.Found.Tick()
-		if slices.ContainsFunc(s.Vars[name].Values, func(v string) bool { return strings.Contains(v, "$(") || strings.Contains(v, "`") }) {
-			return true
-		}
-	}
-	return false
-}
-
-var variableName = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // reckon notes that arithmetic has assigned a variable.
 func (s *Shell) reckon(e syntax.ArithmExpr) {

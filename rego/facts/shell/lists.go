@@ -37,7 +37,6 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 // zsh runs the last command of a pipe itself.
 func (s *Shell) mergeShell(o *Shell) {
 	s.merge(o.state())
-	s.calledIn(o)
 	for name, f := range o.funcs {
 		if s.funcs[name].body != f.body {
 			f.maybe = true

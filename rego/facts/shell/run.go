@@ -205,7 +205,7 @@ func (s *Shell) Emit(in Invocation) {
 	words := len(c.Unresolved)
 	outer, fixed, modes, why, acts := s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why, s.Found.Acts
 	s.Found.Why, s.Found.Acts = nil, nil
-	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod chown chgrp setfacl", in.Name())
+	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
 	s.Found.Single = in.deletesSingly()
 	statements, deletions, gone := s.Found.Statements, s.Found.Deletions, deleted(s.Found.Facts.Paths)
 	s.programs.Effects(s, in, &c)
@@ -296,13 +296,8 @@ func (s *Shell) Touch(f argv.Field, access string) {
 			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
 		}
 	}
-	if len(s.Found.Links) > 0 && access == collect.AccessDelete {
-		if to := s.ledBelow(f); to != "" {
-			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
-		}
-	}
 	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
-	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known || access != collect.AccessRead && len(f.Assumed) > 0, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f), Made: access == collect.AccessDelete && !made && s.put(f)})
+	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known || access != collect.AccessRead && len(f.Assumed) > 0, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
 }
 
 // holdsCommand reports whether a name would run a command where a shell evaluates it.
@@ -351,8 +346,8 @@ func (s *Shell) output(st *syntax.Stmt) Stream {
 	case "mktemp":
 		return s.temporary(args)
 	case "printf":
-		if len(args) == 1 && !strings.Contains(strings.ReplaceAll(args[0].Text, "%%", ""), "%") {
-			return Stream{Kind: "pipe", Text: grammar.AnsiC(strings.ReplaceAll(args[0].Text, "%%", "%")), Known: true}
+		if len(args) == 1 && !strings.ContainsAny(args[0].Text, `%`) {
+			return Stream{Kind: "pipe", Text: grammar.AnsiC(args[0].Text), Known: true}
 		}
 		if len(args) > 1 && slices.Contains([]string{"%s", `%s\n`, "%s ", `%s\0`, "%b", `%b\n`}, args[0].Text) {
 			sep := grammar.AnsiC(args[0].Text[2:])

@@ -161,16 +161,6 @@ func (s *Shell) Source(text string) {
 func (s *Shell) apart(sub *Shell, stmts []*syntax.Stmt) {
 	sub.list(stmts)
 	sub.uncalled(s.funcs)
-	s.calledIn(sub)
-}
-
-// calledIn notes the functions that a shell of their own has called.
-func (s *Shell) calledIn(sub *Shell) {
-	for name, f := range sub.funcs {
-		if own, ok := s.funcs[name]; ok && f.used && own.body == f.body {
-			s.funcs[name] = f
-		}
-	}
 }
 
 // uncalled walks the functions that nothing called by name since there were

@@ -29,10 +29,8 @@ const (
 )
 
 // Languages are those whose comments and texts are known here, as [snippet.Read] and
-// interpreters call them; "ed" are the commands of editors that work line by line. Where code hides
-// easily, as in Perl and PHP, none is.
-const Languages = "python pypy node nodejs bun deno tsx ts-node ruby lua luajit r rscript elixir swift go java kotlin rust zig c " +
-	"julia scala groovy tclsh dart haskell ed"
+// interpreters call them. Where code hides easily, as in Perl and PHP, none is.
+const Languages = "python pypy node nodejs bun deno tsx ts-node ruby lua luajit r rscript elixir swift go java kotlin rust zig c"
 
 // Options say what is known of a program besides its text.
 type Options struct {
@@ -52,12 +50,8 @@ func Of(language, code string, o Options) []string {
 		return []string{Unread}
 	}
 	s := scan{language: language, options: o}
-	s.pieces = inPieces.MatchString(code)
 	s.options.Records = o.Records || keepers.MatchString(code)
 	code = uncomment(language, code)
-	if wordlist.Has(scripted, language) {
-		code = methods.ReplaceAllString(code, "$1")
-	}
 	if o.Followed {
 		code = understood.ReplaceAllString(code, " ")
 	}
@@ -84,7 +78,6 @@ func Of(language, code string, o Options) []string {
 type scan struct {
 	language string
 	options  Options
-	pieces   bool // it puts texts together out of pieces
 	found    []string
 }
 
@@ -118,30 +111,8 @@ var forms = []struct {
 	{"node bun deno tsx ts-node", regexp.MustCompile(`\b(Function|Reflect|Proxy|constructor|globalThis|global|__proto__|vm)\b`), Computed},
 	{"", regexp.MustCompile(`(?i)\b(from|import|require|include|source|load|use)\b\s*\(?\s*["'<](https?:|npm:|jsr:|git[+:@]|github:)|@Grab|\$ivy|\bMix\.install|\binstall\.packages|\bgemfile\b|\bPkg\.add|//\s*DEPS`), Remote},
 	{"", regexp.MustCompile(`(?i)\b(drop|truncate|alter|grant|revoke)\s+(table|database|schema|index|view|user|role|all|orders|from)\b|\btruncate\s+\w+["']|\bdelete\s+from\b|\bupdate\s+[\w."]+\s+set\b|\binsert\s+into\b|\battach\s+database\b|load_extension`), Sink},
-	{"julia", regexp.MustCompile("`"), Sink},
-	{"julia scala groovy tclsh dart haskell", regexp.MustCompile(`[a-z]://|\b(to)?UR[LI]s?\b|\bfromURL\b`), Sink},
-	{"julia", regexp.MustCompile(`\b(run|pipeline|readchomp)\s*\(`), Sink},
-	{"julia", regexp.MustCompile(`\b(ccall|getfield|getproperty|Meta|Symbol|invokelatest|cglobal)\b`), Computed},
-	{"scala groovy", regexp.MustCompile(`\bprocess\b|!!|"\s*\.\s*!`), Sink},
-	{"groovy", regexp.MustCompile(`\.\s*["']`), Computed},
-	{"tclsh", regexp.MustCompile(`\bopen\s+["{\s]*\|`), Sink},
-	{"tclsh", regexp.MustCompile(`(^|[\[;{\n])\s*(\$|\{\*\})|\b(uplevel|interp|subst|rename|load|source|upvar|namespace|proc\s+unknown)\b`), Computed},
-	{"tclsh", regexp.MustCompile(`\benv\b`), Credential},
-	{"dart", regexp.MustCompile(`\bProcess\b`), Sink},
-	{"dart", regexp.MustCompile(`\bmirrors\b`), Computed},
-	{"dart", regexp.MustCompile(`\bPlatform\.environment\b`), Credential},
-	{"haskell", regexp.MustCompile(`(?m)\bProcess\b|^\s*:`), Sink},
-	{"haskell", regexp.MustCompile(`unsafe`), Computed},
-	{"ed", regexp.MustCompile(`!|\\=|(?m)^[^a-zA-Z\n]*(e|E|f|r|w|W|wq|x|edit|file|read|write|sav\w*|up\w*|r\w*d)!?[ \t]+\S|^[ \t:]*(%|[01]?,\$?|1,\.)[ \t]*d|^[ \t:]*[gv]?[gv]/[^/\n]{0,2}/d`), Sink},
-	{"ed", regexp.MustCompile(`(?m)(^|[|/:])[\s\d,.$%:]*(exe\w*|so\w*|runt\w*|py\w*|lua\w*|rub\w*|perl\w*|tcl\w*|mz\w*|cal\w*|norm\w*|sil\w*|let|au\w*|set?|setl\w*|sh\w*|ter\w*|mak\w*|gr\w*|lgr\w*|redir|com\w*|vim\w*|echo\w*|eval|fu\w*|argdo|bufdo|windo|h\w*rd\w*|mks\w*|mkv\w*|wri\w*)\b`), Computed},
 	{"", regexp.MustCompile(`[A-Za-z0-9+/=]{120,}|(\\x[0-9a-fA-F]{2}){8,}|(\\[0-7]{3}){8,}`), Computed},
 }
-
-// scripted are the languages whose classes have a method of the name constructor.
-const scripted = "node nodejs bun deno tsx ts-node"
-
-// methods is such a method, where one begins in a class.
-var methods = regexp.MustCompile(`([{};]\s*)constructor\s*\([\w\s,=]*\)\s*\{`)
 
 // The names that say it, by reason. A name's parts are compared in lower case, each by
 // itself and with the next.
@@ -186,7 +157,7 @@ var (
 	texts      = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
 	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*[!?]?`)
 	oneName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	holdsCode  = regexp.MustCompile(`#\{|@\{|\$\{|\\\(|\{[a-z_.]+\(`)
+	holdsCode  = regexp.MustCompile(`#\{|\$\{|\\\(|\{[a-z_.]+\(`)
 	dunder     = regexp.MustCompile(`^__(dict|builtins?|subclasses|globals|class|bases|mro|reduce|reduce_ex|getattribute|import|code|closure|loader|spec)__$`)
 	imported   = regexp.MustCompile(`(?m)\b(?:require|import|from|include|use|load|library)\b[\s(]*["'<]([^"'>\n]+)["'>]`)
 )
@@ -282,7 +253,6 @@ func (s *scan) unseen(what string) {
 		s.add(Computed)
 	case strings.HasSuffix(what, "an address that is not known"), strings.HasSuffix(what, "with a method that is not known"), strings.HasSuffix(what, " empties a file"), strings.HasSuffix(what, "a statement that is not known"):
 		s.add(Sink)
-	case strings.HasSuffix(what, ": a path that is not known") && readsPath.MatchString(what) && !s.pieces: // what it reads leaves by a request only
 	case strings.HasPrefix(what, "all variables of the environment"), strings.HasPrefix(what, "variables of the environment"):
 		s.add(Credential)
 	case strings.HasPrefix(what, "modules from "):
@@ -304,12 +274,6 @@ func (s *scan) unseen(what string) {
 	}
 }
 
-// readsPath is a function that reads a file or a folder, as the readers of programs name it.
-var readsPath = regexp.MustCompile(`^[\w./]*\b(readFile|readFileSync|readdir|readdirSync|existsSync|stat|statSync|lstat|lstatSync|access|accessSync|createReadStream|realpath|realpathSync|listdir|scandir|walk|getsize|exists|isfile|isdir|read_text|read_bytes|iterdir|glob|rglob):`)
-
-// inPieces is a text that is put together, or taken apart, so that nobody reads it.
-var inPieces = regexp.MustCompile("[\"'`]\\s*\\+\\s*[\"'`]|\\.join\\(\\s*(\"\"|''|``)|[\"']\\.join\\(|\\.(concat|reverse|reversed|replace|replaceAll|translate|slice|split)\\(\\s*[\"'`]|reversed\\(|(?i)charcode|\\bchr\\(|\\[::-1\\]")
-
 // ownLibrary is what the tables of the readers do not list of libraries that touch files
 // and processes.
 var ownLibrary = regexp.MustCompile(`^(os|shutil|posix|pathlib|fs|fs/promises|process|child_process|Deno|Bun)\b`)
@@ -324,12 +288,10 @@ const plainModules = "sqlalchemy sqlmodel peewee tortoise flask fastapi unittest
 func uncomment(language, code string) string {
 	mark := "//"
 	switch {
-	case wordlist.Has("python pypy ruby r rscript elixir julia tclsh", language):
+	case wordlist.Has("python pypy ruby r rscript elixir", language):
 		mark = "#"
-	case wordlist.Has("lua luajit haskell", language):
+	case wordlist.Has("lua luajit", language):
 		mark = "--"
-	case language == "ed":
-		return code
 	}
 	var b strings.Builder
 	for line := range strings.Lines(code) {
