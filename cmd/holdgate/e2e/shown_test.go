@@ -101,7 +101,7 @@ var showings = map[string]map[string]showing{
 	},
 	"docs/audit.md": {
 		`holdgate audit query --since 2h --agent claude --action deny --text "rm -rf"`:         {code: 4, prints: "no entry"},
-		"holdgate audit query --since 30d --type outcome":                                      {holds: []string{"rm -rf one"}, before: "holdgate deny ID --reason no", prints: "Bash: rm -rf one"},
+		"holdgate audit query --since 30d --type outcome":                                      {holds: []string{"rm -rf one"}, before: "holdgate deny ID --reason no", prints: `"command":"rm -rf one"`},
 		"holdgate audit prove 17 >17.proof":                                                    {before: log17},
 		"holdgate audit prove --from 1200 >grew.proof":                                         {code: 1, prints: "1200"},
 		"holdgate audit verify --proof grew.proof --key holdgate.pub --head monday.checkpoint": {before: "holdgate audit prove --from $(sed -n 2p monday.checkpoint) >grew.proof"},
