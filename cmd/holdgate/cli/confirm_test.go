@@ -114,11 +114,12 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		code          int
 		status        holdgate.Status
 	}{
-		{"yes", approve, "delete", "", "yes\n", "yes", command.ExitDone, holdgate.StatusApproved},
-		{"no", approve, "delete", "", "no\n", "yes", command.ExitFailed, holdgate.StatusPending},
-		{"nothing", approve, "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
-		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
-		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"yes", approve, "delete", "", "yes\n", "approve", command.ExitDone, holdgate.StatusApproved},
+		{"the word itself", approve, "delete", "", "approve\n", "approve", command.ExitDone, holdgate.StatusApproved},
+		{"no", approve, "delete", "", "no\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"nothing", approve, "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", command.ExitUsage, holdgate.StatusPending},
 		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "Bash", command.ExitFailed, holdgate.StatusPending},
@@ -126,10 +127,10 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		{"a word that was typed before", approve, "critical", "Bash\n", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
 		{"the tool's name does", approve, "critical", "", "Bash\n", "Bash", command.ExitDone, holdgate.StatusApproved},
 		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
-		{"an option that lets it go on", choose, "choice", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
-		{"and is confirmed", choose, "choice", "", "yes\n", "yes", command.ExitDone, holdgate.StatusApproved},
+		{"an option that lets it go on", choose, "choice", "", "\n", "choose", command.ExitFailed, holdgate.StatusPending},
+		{"and is confirmed", choose, "choice", "", "yes\n", "choose", command.ExitDone, holdgate.StatusApproved},
 		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", command.ExitDone, holdgate.StatusDenied},
-		{"an edit", edit, "delete", "", "\n", "yes", command.ExitFailed, holdgate.StatusPending},
+		{"an edit", edit, "delete", "", "\n", "edit", command.ExitFailed, holdgate.StatusPending},
 		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {

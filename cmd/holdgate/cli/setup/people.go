@@ -66,8 +66,8 @@ func peopleListCommand(e *env) *cli.Command {
 	}
 }
 
-// personLines are the people whom the running sidecar has in force or, where none runs,
-// those of the configuration.
+// personLines are the people whom the running sidecar has in force or, where none runs
+// that says it, those of the configuration.
 func (e *env) personLines(c *cli.Context) ([]personLine, error) {
 	sc, err := e.Sidecar(c)
 	var inForce []api.PersonState
@@ -75,7 +75,8 @@ func (e *env) personLines(c *cli.Context) ([]personLine, error) {
 		defer sc.Close()
 		inForce, err = sc.People(c.Context)
 	}
-	if _, none := errors.AsType[*client.NoSidecarError](err); none {
+	_, none := errors.AsType[*client.NoSidecarError](err)
+	if p, told := errors.AsType[*api.Problem](err); none || told && p.Word() == api.ProblemNotFound {
 		s, err := e.Settings(c)
 		return configuredLines(s), err
 	}
