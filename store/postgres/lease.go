@@ -96,10 +96,12 @@ func (s *Store) renew(ctx context.Context) {
 }
 
 // renewOnce renews the lease and returns the connection to be used next, nil
-// where it broke.
+// where it broke. What it has begun as ctx ends is not cut off at once: that
+// breaks the connection, and then nothing lets the lease go.
 func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
-	limited, cancel := context.WithTimeout(ctx, s.lease.lasts)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.lease.lasts)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(connectLimit, cancel) })()
 	if conn == nil {
 		var err error
 		if conn, err = s.connect(limited); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/postgres"
 	"github.com/holdgate/holdgate/store/postgres/pgtest"
 )
@@ -129,6 +130,46 @@ func TestWhoHasLostTheStoreWritesNothing(t *testing.T) {
 	}
 	if got := number(t, second, "a"); got != 2 {
 		t.Errorf("the value is %d, want the holder's", got)
+	}
+}
+
+// A member that is closed while it renews lets the store go all the same.
+func TestAMemberClosedAsItRenewsLetsGo(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, t.TempDir())
+	first := hold(t, url, "one", postgres.Config{Lease: 20 * time.Second})
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	lock, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec(t.Context(), `SELECT 1 FROM holdgate_members FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	for waiting := false; !waiting; {
+		err := lock.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND transactionid::text = pg_current_xact_id()::xid::text`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := make(chan error)
+	go func() { closed <- first.Close() }()
+	for !errors.Is(first.Update(t.Context(), put("a", "1")), store.ErrClosed) {
+	}
+	if err := lock.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	var leases, rows int
+	err = conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM holdgate_lease WHERE until > now()), (SELECT count(*) FROM holdgate_members)`).Scan(&leases, &rows)
+	if err != nil || leases != 0 || rows != 0 {
+		t.Errorf("closed: %d leases and %d members are left (%v)", leases, rows, err)
 	}
 }
 
