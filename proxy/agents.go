@@ -61,6 +61,7 @@ func (a agents) decideGate(ctx context.Context, who approvals.Caller, g *holdgat
 	if err != nil {
 		return agentapi.Gate{}, fmt.Errorf("asking to pass a gate: %w", err)
 	}
+	x.Waits(gate.RungGate, q)
 	return told, nil
 }
 

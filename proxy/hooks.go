@@ -57,6 +57,7 @@ func (a agents) decideHooked(ctx context.Context, agent hook.Agent, from gate.Fr
 	e := &gate.Evaluation{Call: from.Call(*event.Call), Fixed: event.Fixed, Hint: event.Call.ID}
 	x.AtHook(ctx, e)
 	err = x.Pass(ctx, e, func(ctx context.Context) (context.Context, func(), error) {
+		x.Waits(gate.RungHook, e)
 		waiting, end := a.patience(ctx, in.Wait)
 		return waiting, end, nil
 	})
@@ -65,6 +66,7 @@ func (a agents) decideHooked(ctx context.Context, agent hook.Agent, from gate.Fr
 	case ctx.Err() != nil:
 		return agentapi.HookVerdict{}, ctx.Err()
 	case waits(err):
+		x.Waits(gate.RungAgain, e)
 		return agentapi.HookVerdict{Status: holdgate.StatusPending, Request: e.Request().ID, Text: wire.Mark + "This call was not run yet: " +
 			x.WaitsFor([]*gate.Evaluation{e}) + ". Call the tool again with the same arguments to pick up the decision."}, nil
 	default:

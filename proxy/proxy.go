@@ -137,10 +137,11 @@ type Config struct {
 	Original func(net.Conn) (netip.AddrPort, error)
 	Logger   *slog.Logger
 
-	// OnRefused and OnAnswered, where they are set, are told of each request that never
-	// reached policy ([gate.Config]) and of each that went to an upstream
-	// ([steps.Steps]).
+	// OnRefused, OnHeld and OnAnswered, where they are set, are told of each request that
+	// never reached policy, how each client that waits does so (both: [gate.Config]), and of
+	// each request that went to an upstream ([steps.Steps]).
 	OnRefused  func(rule string)
+	OnHeld     func(gate.Rung)
 	OnAnswered func(steps.Answered)
 	// Tracer makes spans of requests; nil: none are made. See [trace.NewTracer].
 	Tracer oteltrace.Tracer
@@ -258,7 +259,7 @@ func gateConfig(c Config, out *upstream.Network) gate.Config {
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
 		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
-		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, Proofs: c.Proofs, Warden: c.Warden,
+		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, OnHeld: c.OnHeld, Proofs: c.Proofs, Warden: c.Warden,
 	}
 }
 

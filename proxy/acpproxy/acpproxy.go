@@ -139,6 +139,7 @@ func (p *Proxy) key(msg acp.Message, dir string) (holdgate.Digest, error) {
 
 // inLine begins the wait for people.
 func (c *call) inLine(ctx context.Context) (waiting context.Context, end func(), err error) {
+	c.x.Waits(gate.RungStream, c.eval)
 	c.waiting(ctx)
 	if c.err != nil {
 		return nil, nil, c.err

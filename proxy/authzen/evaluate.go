@@ -173,12 +173,16 @@ func (s *Server) decide(ctx context.Context, a asker, q question) (Decision, err
 	defer x.Leave()
 	line := gate.Later
 	if a.Wait > 0 {
-		line = s.line(a.Wait)
+		line = func(ctx context.Context) (context.Context, func(), error) {
+			x.Waits(gate.RungLine, e)
+			return s.line(ctx, a.Wait)
+		}
 	} else {
 		e.Later = x.Held() == nil // what was asked about goes on
 	}
 	err = x.Pass(ctx, e, line)
 	if w, waits := errors.AsType[*gate.WaitError](err); waits && w.Over && ctx.Err() == nil {
+		x.Waits(gate.RungAgain, e)
 		err = nil
 	}
 	if status, halted := gate.Halted(err); halted {
@@ -225,12 +229,10 @@ func (s *Server) approved(ctx context.Context, who approvals.Caller, id string) 
 }
 
 // line keeps a client waiting for people.
-func (s *Server) line(patience time.Duration) gate.Line {
-	return func(ctx context.Context) (context.Context, func(), error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		waiting, end := s.c.Waiting(ctx)
-		return waiting, func() { end(); cancel() }, nil
-	}
+func (s *Server) line(ctx context.Context, patience time.Duration) (context.Context, func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	waiting, end := s.c.Waiting(ctx)
+	return waiting, func() { end(); cancel() }, nil
 }
 
 // told is the answer to a question that has taken its way.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/authzen"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -316,7 +317,8 @@ func showing(ask, approval string) string {
 
 func TestAuthZENADenialIsRequestedApprovedAndEvaluatedAnew(t *testing.T) {
 	t.Parallel()
-	g := newPDP(t)
+	rungs := make(chan gate.Rung, 9)
+	g := newPDP(t, func(c *proxy.Config) { c.OnHeld = func(r gate.Rung) { rungs <- r } })
 	resp, body := pdp(g, proxytest.AnnsToken, "POST", evaluation, askGated)
 	d := proxytest.Read[denial](t, body)
 	if resp.StatusCode != 200 || d.Decision || d.Context.Reason != "approval_required" || d.Context.Text["en"] != "A person must approve this, and can be asked. it says gated" || d.Context.Request == nil || d.Context.Request.Endpoint != g.URL+requests {
@@ -330,6 +332,9 @@ func TestAuthZENADenialIsRequestedApprovedAndEvaluatedAnew(t *testing.T) {
 	task := proxytest.Read[authzen.Tasked](t, body)
 	if resp.StatusCode != 202 || task.Task.Status != "pending" || task.Result != nil || resp.Header.Get("Location") != task.Task.Endpoint || task.Task.Endpoint != g.URL+requests+"/"+task.Task.ID {
 		t.Fatalf("submitted: %d %s", resp.StatusCode, body)
+	}
+	if r := <-rungs; r != gate.RungAccess {
+		t.Errorf("the client waits by %s", r)
 	}
 	r := g.Pending(1)[0]
 	if r.Door != "authzen" || r.Agent.ID != "ann" || r.Session.ID != "user:alice" || r.Call.Tool.Name != "read" || !strings.Contains(r.Briefing.Place.Task, "renewal review") || strings.Contains(string(r.Call.Tool.Arguments), "renewal") {
@@ -496,7 +501,9 @@ func TestAuthZENAnImpatientClientAsksAgain(t *testing.T) {
 	t.Parallel()
 	var wait atomic.Int64
 	wait.Store(1)
+	rungs := make(chan gate.Rung, 9)
 	g := newPDP(t, func(c *proxy.Config) {
+		c.OnHeld = func(r gate.Rung) { rungs <- r }
 		c.AuthZEN.Clients = func(string) (authzen.Client, bool) {
 			return authzen.Client{Wait: time.Duration(wait.Load())}, true
 		}
@@ -505,6 +512,9 @@ func TestAuthZENAnImpatientClientAsksAgain(t *testing.T) {
 		_, body := pdp(g, waitsToken, "POST", evaluation, askGated)
 		if d := proxytest.Read[denial](t, body); d.Decision || d.Context.Request == nil || !strings.Contains(d.Context.Text["en"], "Ask again later") {
 			t.Fatalf("evaluated: %s", body)
+		}
+		if first, then := <-rungs, <-rungs; first != gate.RungLine || then != gate.RungAgain {
+			t.Errorf("the client waits by %s and %s", first, then)
 		}
 	}
 	g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")

@@ -212,6 +212,7 @@ func (s *Server) ask(ctx context.Context, a asker, t submission) (answer, error)
 	case req.ID == "": // policy needs nobody any more
 		return answer{}, problem(http.StatusBadRequest, "not_requestable", "policy decides this without people by now: evaluate again")
 	case e.Undecided():
+		x.Waits(gate.RungAccess, e)
 		return s.status(a, req, http.StatusAccepted), nil
 	}
 	return s.status(a, req, http.StatusCreated), nil
@@ -250,7 +251,7 @@ func (s *Server) ended(ctx context.Context, who approvals.Caller, req approvals.
 	}
 	defer x.Leave()
 	if wait > 0 && req.Status == holdgate.StatusPending {
-		waiting, end, _ := s.line(wait)(ctx)
+		waiting, end, _ := s.line(ctx, wait)
 		err := x.Await(waiting, req.ID)
 		end()
 		if err != nil && waiting.Err() == nil {

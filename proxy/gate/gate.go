@@ -74,6 +74,10 @@ type Config struct {
 	// OnRefused, where it is set, is told of each request that never reached policy, by
 	// the rule. It is called by several goroutines and must be quick.
 	OnRefused func(rule string)
+
+	// OnHeld, where it is set, is told how each client that waits for people does so. It is
+	// called by several goroutines and must be quick.
+	OnHeld func(Rung)
 }
 
 // Confidence says what becomes of agents' reports of how sure they are.

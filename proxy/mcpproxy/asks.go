@@ -39,6 +39,7 @@ func (m *relay) permitAsk(ctx context.Context, ask mcp.Message) (refused string,
 	defer x.Leave()
 	q := &gate.Evaluation{Call: m.Complete(ask.ServerCall(m.Target.Name))}
 	err = x.Pass(ctx, q, func(ctx context.Context) (context.Context, func(), error) {
+		x.Waits(gate.RungLine, q)
 		ctx, end := m.p.c.Waiting(ctx)
 		return ctx, end, nil
 	})

@@ -37,6 +37,7 @@ type line struct {
 	wait  *clientWait
 	asks  atomic.Pointer[string] // what it waits for, as progress says it
 	shown []string               // pages that it was asked to show
+	open  []*gate.Evaluation     // what people decide of what it waits for
 	out   *keepalive.Sender      // once the answer has begun as an event stream
 
 	// What a sign of life depends on; the sender's lock guards them.
@@ -192,6 +193,7 @@ func (m *exchange) run() error {
 func (m *exchange) held(qs []*gate.Evaluation, held bool) error {
 	waits := held || !m.AgentStatus().Running()
 	if waits && !m.waitFor(func(ctx context.Context) (string, error) {
+		m.waits(qs)
 		m.tell(qs)
 		m.showPages(qs)
 		m.x.OnAsk = func(q *gate.Evaluation) { m.tell([]*gate.Evaluation{q}) }
@@ -323,6 +325,7 @@ func (m *exchange) waitFor(fn func(context.Context) (waiting string, err error))
 	case ctx.Err() != nil && m.msgs[0].Method == "tasks/result":
 		_ = m.reply(m.refuseAll(wire.Mark + "There is no result of this task yet. Ask again."))
 	case ctx.Err() != nil:
+		m.x.Waits(gate.RungAgain, m.open...)
 		_ = m.reply(m.refuseAll(wire.Mark + "This call was not run yet: " + waiting +
 			". Call the tool again with the same arguments to pick up the decision."))
 	default:

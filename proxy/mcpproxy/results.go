@@ -132,6 +132,7 @@ func (m *relay) judgeResult(ctx context.Context, x *gate.Exchange, sent sentCall
 		}
 		kept = true
 		waiting, end = m.resultPatience(ctx)
+		x.Waits(m.rung(), q)
 		return waiting, end, nil
 	})
 	waits, _ := errors.AsType[*gate.WaitError](err)
@@ -142,6 +143,7 @@ func (m *relay) judgeResult(ctx context.Context, x *gate.Exchange, sent sentCall
 		}
 		return nil, m.R.Context().Err()
 	case waits != nil && waits.Over:
+		x.Waits(gate.RungAgain, q)
 		return sent.msg.Refusal(wire.Mark + "The call was run, and its result waits: " + x.WaitsFor([]*gate.Evaluation{q}) +
 			". Call the tool again with the same arguments to pick it up; it is not run again."), nil
 	case waits == nil && kept:

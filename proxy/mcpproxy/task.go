@@ -180,6 +180,7 @@ func (m *exchange) handOver(qs []*gate.Evaluation) bool {
 		m.p.c.Logger.WarnContext(m.R.Context(), "a held call could not become a task, and is held in line", "server", m.Target.Name, "err", err)
 		return false
 	}
+	m.x.Waits(gate.RungTask, qs...)
 	m.tell(qs)
 	e := m.p.c.Begin(nil, m.R, m.Target)
 	e.Body, e.Began, e.Remark = m.Body, m.Began, m.Remark

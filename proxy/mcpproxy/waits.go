@@ -213,6 +213,26 @@ func (m *exchange) met(session string) {
 	}
 }
 
+// waits says that people are asked, and how the client waits for them. Of a task that was
+// said when it was handed over.
+func (m *exchange) waits(qs []*gate.Evaluation) {
+	m.open = qs
+	if m.task == nil {
+		m.x.Waits(m.rung(), qs...)
+	}
+}
+
+// rung is how the client waits.
+func (m *exchange) rung() gate.Rung {
+	switch {
+	case m.task != nil:
+		return gate.RungTask
+	case m.out != nil || m.posted != nil || m.msgs == nil: // the last listens to what the server says
+		return gate.RungStream
+	}
+	return gate.RungLine
+}
+
 // tell says what the exchange waits for in the signs of life that follow.
 func (m *exchange) tell(qs []*gate.Evaluation) {
 	var open []*gate.Evaluation

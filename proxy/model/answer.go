@@ -174,6 +174,14 @@ func (a *answer) replay(k approvals.Answer) (left bool, err error) {
 	return a.readStream(st, bytes.NewReader(body))
 }
 
+// rung is how the client waits for what is held of the answer.
+func (a *answer) rung() gate.Rung {
+	if a.out != nil {
+		return gate.RungStream
+	}
+	return gate.RungLine
+}
+
 // deliver waits until all of the answer is decided, and takes it to the client.
 func (a *answer) deliver() error {
 	if a.out != nil {
@@ -384,6 +392,7 @@ func (a *answer) await() bool {
 		return true
 	case a.R.Context().Err() != nil: // the client has gone; what is pending stays
 	case ctx.Err() != nil:
+		a.x.Waits(gate.RungAgain, a.calls()...)
 		a.W.Header().Set("Retry-After", "1") // clients ask again on this, and on the status
 		a.Refuse(http.StatusServiceUnavailable, a.x.WaitsFor(a.calls())+": ask again")
 	default:

@@ -34,6 +34,7 @@ func (e *exchange) run() error {
 	}()
 	left, err := a.get()
 	if left {
+		a.x.Waits(a.rung(), a.calls()...)
 		if parked, err = a.park(); parked || err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -71,16 +72,24 @@ func TestSignsOfLifeAreTheFormatsOwn(t *testing.T) {
 func TestAPlainAnswerIsPickedUpByTheRetry(t *testing.T) {
 	t.Parallel()
 	var seen proxytest.Counter
-	g := proxytest.New(t, proxytest.Answer(&seen, 200, proxytest.GatedPlain), proxytest.WithBudget(100*time.Millisecond))
+	rungs := make(chan gate.Rung, 9)
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, proxytest.GatedPlain), proxytest.WithBudget(100*time.Millisecond),
+		func(c *proxy.Config) { c.OnHeld = func(r gate.Rung) { rungs <- r } })
 	resp := g.Post(t.Context(), proxytest.Messages, proxytest.AskPlain)
 	body := proxytest.ReadAll(t, resp.Body)
 	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "overloaded_error") || !strings.Contains(body, g.Pending(1)[0].ID) {
 		t.Fatalf("status %d, headers %v: %s", resp.StatusCode, resp.Header, body)
 	}
+	if first, then := <-rungs, <-rungs; first != gate.RungLine || then != gate.RungAgain {
+		t.Errorf("the client waited by %s and %s", first, then)
+	}
 	g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
 	resp = g.Post(t.Context(), proxytest.Messages, proxytest.AskPlain)
 	if got := proxytest.ReadAll(t, resp.Body); resp.StatusCode != 200 || got != proxytest.GatedPlain {
 		t.Errorf("status %d: %s", resp.StatusCode, got)
+	}
+	if len(rungs) != 0 {
+		t.Errorf("who gets a decision waits by %s", <-rungs)
 	}
 	if len(seen.All()) != 1 || len(g.Entries(audit.TypeOutcome)) != 1 || len(g.Entries(audit.TypeUsed)) != 1 {
 		t.Errorf("the model was asked %d times, the person %d times", len(seen.All()), len(g.Entries(audit.TypeOutcome)))

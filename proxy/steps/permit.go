@@ -58,7 +58,10 @@ func (e *Exchange) refusedStatus() int {
 func (e *Exchange) Permit(q *gate.Evaluation, status int, key gate.Key) bool {
 	x := e.Steps.Gate.Begin(e.From(), key)
 	defer x.Leave()
-	err := x.Pass(e.R.Context(), q, e.inLine)
+	err := x.Pass(e.R.Context(), q, func(context.Context) (context.Context, func(), error) {
+		x.Waits(gate.RungLine, q)
+		return e.inLine()
+	})
 	unread, _ := errors.AsType[*route.Refusal](err)
 	waits, _ := errors.AsType[*gate.WaitError](err)
 	switch {
@@ -71,6 +74,7 @@ func (e *Exchange) Permit(q *gate.Evaluation, status int, key gate.Key) bool {
 		x.Done(e.R.Context(), true, "refused")
 	case waits != nil && e.R.Context().Err() != nil: // the client has gone; what is pending stays
 	case waits != nil && waits.Over:
+		x.Waits(gate.RungAgain, q)
 		e.comeBack(x.WaitsFor([]*gate.Evaluation{q}))
 	case unread != nil:
 		e.Reject(unread.Status, unread.Rule, unread.Error())
@@ -89,7 +93,7 @@ func (e *Exchange) Permitted(c holdgate.Call) bool {
 // inLine is the wait before any header has been sent: the client sees a slow
 // answer, and shortly before it would give up a status that makes it ask again. So it does
 // where the upstream is gone: an approval must not be used for what cannot be sent.
-func (e *Exchange) inLine(context.Context) (context.Context, func(), error) {
+func (e *Exchange) inLine() (context.Context, func(), error) {
 	ctx, done := e.Patience()
 	if e.Target.Gone == nil {
 		return ctx, done, nil

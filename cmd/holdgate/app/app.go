@@ -39,6 +39,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/authzen"
 	"github.com/holdgate/holdgate/proxy/credential"
 	"github.com/holdgate/holdgate/proxy/drain"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/identity"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
@@ -308,6 +309,7 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
 	}
 	pc.OnRefused = a.metrics.Refused
+	pc.OnHeld = func(r gate.Rung) { a.metrics.Held(string(r)) }
 	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
 	pc.Tracer = a.tracer
 	pc.Proofs, pc.Warden = a.runs.StillProven, a.runs.Keeper()

@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/metrics"
 	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/openfiles"
 	"github.com/holdgate/holdgate/store"
 )
@@ -33,6 +34,9 @@ func (a *App) newMetrics() *metrics.Metrics {
 	}
 	for name := range a.c.Plugins {
 		n.Channels = append(n.Channels, name)
+	}
+	for _, rung := range gate.Rungs() {
+		n.Rungs = append(n.Rungs, string(rung))
 	}
 	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Head: a.head, Channels: a.channelsNow})
 }

@@ -41,7 +41,7 @@ func queries(t *testing.T) (list []string) {
 
 // What alerts, the dashboard and the docs ask for is there.
 func TestDeployAsksForMetricsThatThereAre(t *testing.T) {
-	m := metrics.New(metrics.Names{Upstreams: []string{"a"}, Channels: []string{"slack"}}, sources())
+	m := metrics.New(metrics.Names{Upstreams: []string{"a"}, Channels: []string{"slack"}, Rungs: []string{"line"}}, sources())
 	m.Entry(decision("r", holdgate.KindToolCall, holdgate.Hold))
 	m.Entry(audit.Entry{Type: audit.TypeVote})
 	m.Refused("holdgate.quota")

@@ -28,6 +28,7 @@ type Names struct {
 	Version   string   // of Holdgate
 	Upstreams []string // that the configuration names, MCP servers as "mcp/NAME"
 	Channels  []string // that the configuration names
+	Rungs     []string // in which clients of held calls wait
 }
 
 // Metrics are the counts of one sidecar. Its methods are safe for concurrent use.
@@ -39,6 +40,8 @@ type Metrics struct {
 
 	decisions   *prometheus.CounterVec
 	refused     *prometheus.CounterVec
+	holds       *prometheus.CounterVec
+	rungs       map[string]bool
 	entries     *prometheus.CounterVec
 	newest      prometheus.Gauge
 	outcomes    *prometheus.CounterVec
@@ -67,6 +70,8 @@ func New(n Names, s Sources) *Metrics {
 	m.channels.know(n.Channels...)
 	m.decisions = m.counters("holdgate_decisions_total", "Decisions of the audit log, by what was decided, the rule and the kind of call.", "action", "rule", "kind")
 	m.refused = m.counters("holdgate_refused_total", "Requests that never reached policy, by the rule.", "rule")
+	m.holds = m.counters("holdgate_holds_total", "How clients of held calls waited for people.", "rung")
+	m.rungs = set(n.Rungs...)
 	m.entries = m.counters("holdgate_audit_entries_total", "Entries of the audit log that were written since the start, by type.", "type")
 	m.newest = prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdgate_audit_newest_timestamp_seconds", Help: "When the audit log's newest entry was written."})
 	m.outcomes = m.counters("holdgate_outcomes_total", "Approval requests that have ended, by the last answer, what became of them, and the channel of that answer.", "decision", "status", "channel")
@@ -81,6 +86,9 @@ func New(n Names, s Sources) *Metrics {
 	m.answers = m.counters("holdgate_upstream_requests_total", "Requests sent to upstreams, by the class of the answer.", "upstream", "result")
 	m.policyLoads.WithLabelValues(result(nil)) // an increase of what is not there yet is none
 	m.policyLoads.WithLabelValues("error")
+	for _, rung := range n.Rungs {
+		m.holds.WithLabelValues(rung)
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdgate_build_info", Help: "1, with the version of Holdgate.", ConstLabels: prometheus.Labels{"version": text(n.Version)}})
 	build.Set(1)
 	m.registry.MustRegister(build, m.newest, collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -123,6 +131,9 @@ func (m *Metrics) Entry(e audit.Entry) {
 
 // Refused counts a request that never reached policy.
 func (m *Metrics) Refused(rule string) { m.refused.WithLabelValues(m.rules.keep(rule)).Inc() }
+
+// Held counts a client that waits for people, by how it does so.
+func (m *Metrics) Held(rung string) { m.holds.WithLabelValues(known(rung, m.rungs)).Inc() }
 
 // Ended counts an approval request that has ended.
 func (m *Metrics) Ended(took time.Duration, status holdgate.Status, decision holdgate.Answer, channel string) {
