@@ -159,7 +159,7 @@ func TestAFileWithSeveralNamesIsBroughtBackByAnyOfThem(t *testing.T) {
 func removed(t *testing.T, root, dir string) (*Store, *Run) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(root, "small"), []byte("canary of the small"), 0o600))
-	must(t, os.WriteFile(filepath.Join(root, "large"), bytes.Repeat([]byte("canary of the large "), 1<<20/20), 0o600))
+	must(t, os.WriteFile(filepath.Join(root, "large"), bytes.Repeat([]byte("canary of the large "), 8<<20/20), 0o600))
 	s, err := Open(dir, Options{Key: testKey})
 	must(t, err)
 	run, err := s.Begin(root, "test")
@@ -184,14 +184,15 @@ func TestWhatHasNoRoomIsNotSealed(t *testing.T) {
 			if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
 				return err
 			}
-			if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 600 << 10, Max: was.Max}); err != nil {
+			// The log of what the tests open is a file of this process, too.
+			if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 6 << 20, Max: was.Max}); err != nil {
 				return err
 			}
 			return errors.Join(run.Finish(), unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			disk := smallDisk(t, "16m")
+			disk := smallDisk(t, "32m")
 			root, dir := filepath.Join(disk, "work"), filepath.Join(disk, "undo")
 			must(t, os.Mkdir(root, 0o755))
 			s, run := removed(t, root, dir)
