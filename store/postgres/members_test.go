@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,9 +21,13 @@ import (
 )
 
 // member opens one more store on a database; the test closes it.
-func member(t testing.TB, url string) *postgres.Store {
+func member(t testing.TB, url string, onCommit ...func(time.Duration, error)) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: url, Logger: slog.New(slog.DiscardHandler)})
+	c := postgres.Config{URL: url, Logger: slog.New(slog.DiscardHandler)}
+	if len(onCommit) > 0 {
+		c.OnCommit = onCommit[0]
+	}
+	s, err := postgres.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +39,19 @@ func member(t testing.TB, url string) *postgres.Store {
 	return s
 }
 
-func members(t testing.TB, n int) (list []*postgres.Store) {
+// failures are those that members tell of.
+type failures struct{ n atomic.Int64 }
+
+func (f *failures) count(_ time.Duration, err error) {
+	if err != nil {
+		f.n.Add(1)
+	}
+}
+
+func members(t testing.TB, n int, onCommit ...func(time.Duration, error)) (list []*postgres.Store) {
 	url := pgtest.URL(t, t.TempDir())
 	for range n {
-		list = append(list, member(t, url))
+		list = append(list, member(t, url, onCommit...))
 	}
 	return list
 }
@@ -77,7 +91,8 @@ func number(t testing.TB, s store.Store, key string) (n int) {
 func TestMembersDoNotBuildOnTheSameState(t *testing.T) {
 	t.Parallel()
 	const writers, times = 8, 20
-	list := members(t, 3)
+	var told failures
+	list := members(t, 3, told.count)
 	var wg sync.WaitGroup
 	for _, s := range list {
 		for range writers {
@@ -93,6 +108,9 @@ func TestMembersDoNotBuildOnTheSameState(t *testing.T) {
 	wg.Wait()
 	if got, want := number(t, list[0], "n"), len(list)*writers*times; got != want {
 		t.Errorf("the number is %d, want %d", got, want)
+	}
+	if n := told.n.Load(); n != 0 {
+		t.Errorf("%d failures were told of, and none was answered", n)
 	}
 }
 
@@ -244,10 +262,11 @@ func TestAKilledServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	url := pgtest.Address(server.Socket, "postgres")
-	list := []*postgres.Store{member(t, url), member(t, url)}
+	var told failures
+	list := []*postgres.Store{member(t, url, told.count), member(t, url, told.count)}
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	type count struct{ acknowledged, unknown int }
+	type count struct{ acknowledged, unknown, failed int }
 	counts := make([]count, len(list))
 	for i, s := range list {
 		wg.Go(func() {
@@ -257,7 +276,9 @@ func TestAKilledServer(t *testing.T) {
 					counts[i].acknowledged++
 				case postgres.Unknown(err):
 					counts[i].unknown++
-				case !errors.Is(err, store.ErrUnavailable):
+				case errors.Is(err, store.ErrUnavailable):
+					counts[i].failed++
+				default:
 					t.Error(err)
 				}
 			}
@@ -279,7 +300,11 @@ func TestAKilledServer(t *testing.T) {
 	if got := number(t, list[0], "n"); got < sum || got > sum+unknown {
 		t.Errorf("%d were acknowledged and %d are unknown; the number is %d", sum, unknown, got)
 	}
-	t.Logf("%d acknowledged, %d unknown", sum, unknown)
+	failed := counts[0].failed + counts[1].failed
+	if got := int(told.n.Load()); got != unknown+failed {
+		t.Errorf("%d failures were told of, and %d writes were answered with an error", got, unknown+failed)
+	}
+	t.Logf("%d acknowledged, %d unknown, %d failed", sum, unknown, failed)
 }
 
 // awaitNumber waits until the number is that high, and for the server where it is away.

@@ -90,8 +90,8 @@ type Config struct {
 	OnWaiting func(holder string)
 	// OnTakenOver is told, once, that another member has taken the store over.
 	OnTakenOver func()
-	// OnCommit is told of each commit, by one goroutine that waits for it.
-	// Nil: nobody asks.
+	// OnCommit is told of each commit that was done or given up, and how long that took
+	// with all its tries, by one goroutine that waits for it. Nil: nobody asks.
 	OnCommit func(took time.Duration, err error)
 }
 

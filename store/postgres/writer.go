@@ -73,14 +73,12 @@ func (s *Store) serve(list []*serial.Request) (rest []*serial.Request) {
 	began := time.Now()
 	for try := 0; ; try++ {
 		served, err := s.runBatch(list[:n])
-		if s.config.OnCommit != nil {
-			s.config.OnCommit(time.Since(began), err)
-		}
 		lost := errors.Is(err, store.ErrUnavailable)
 		switch {
 		case err == nil:
 			s.down = false
 			s.reached()
+			s.tellOf(began, nil)
 			for _, r := range list[:served] {
 				r.Answer(r.Err)
 			}
@@ -93,12 +91,19 @@ func (s *Store) serve(list []*serial.Request) (rest []*serial.Request) {
 			n = len(list)
 			fallthrough
 		default:
+			s.tellOf(began, err)
 			for _, r := range list[:n] {
 				r.Answer(err)
 			}
 			return list[n:]
 		}
 		pause(try)
+	}
+}
+
+func (s *Store) tellOf(began time.Time, err error) {
+	if s.config.OnCommit != nil {
+		s.config.OnCommit(time.Since(began), err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *App) newMetrics() *metrics.Metrics {
 	for _, rung := range gate.Rungs() {
 		n.Rungs = append(n.Rungs, string(rung))
 	}
-	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Head: a.head, Channels: a.channelsNow})
+	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Writable: a.writable, Head: a.head, Channels: a.channelsNow})
 }
 
 // scrapeTime bounds what one scrape may ask of the store.

@@ -94,7 +94,8 @@ func TestMetricsTellOfWhatHappened(t *testing.T) {
 	}
 	for what, want := range map[string][]string{
 		before: {"holdgate_requests_pending 1\n", `action="hold",kind="gate"`, `holdgate_upstream_requests_total{result="4xx",upstream="tea"} 1`, `holdgate_decisions_total{action="allow",kind="http_request"`,
-			"holdgate_policy_evaluation_seconds_count", "holdgate_store_bytes", "go_goroutines", `holdgate_policy_loads_total{result="ok"} 1`, `holdgate_build_info{version="test"} 1`},
+			"holdgate_policy_evaluation_seconds_count", "holdgate_store_bytes", "go_goroutines", `holdgate_policy_loads_total{result="ok"} 1`, `holdgate_build_info{version="test"} 1`,
+			"holdgate_store_writable 1\n", `holdgate_refused_total{rule="holdgate.quota"} 0`, `holdgate_outcomes_total{channel="none",decision="timeout",status="expired"} 0`},
 		after: {"holdgate_requests_pending 0\n", "holdgate_request_oldest_seconds 0\n", `holdgate_outcomes_total{channel="api",decision="approve",status="approved"} 1`,
 			`holdgate_time_to_decision_seconds_count{status="approved"} 1`, `holdgate_audit_entries_total{type="vote"} 1`},
 	} {

@@ -91,6 +91,16 @@ func (a *App) stalled() (list []api.Trouble) {
 	return list
 }
 
+// writable reports whether the changes that are tried all the time are done, in good time.
+func (a *App) writable() bool {
+	for _, b := range []*beat{&a.queueBeat, &a.auditBeat} {
+		if still, err := b.look(); err != nil || still > cmp.Or(a.o.Patience, patience) {
+			return false
+		}
+	}
+	return true
+}
+
 // readable returns why the store cannot be read now, at once: probes do not wait for a
 // database that is away.
 func (a *App) readable(ctx context.Context) error {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
+	"github.com/holdgate/holdgate/proxy/proxytest"
 	"github.com/holdgate/holdgate/store"
 )
 
@@ -37,6 +39,17 @@ func probe(t *testing.T, url string, want int, is func(detail string) bool) {
 }
 
 func anything(string) bool { return true }
+
+// writable waits until a scrape says that the store takes writes, or that it does not.
+func writable(t *testing.T, a *App, want bool) {
+	t.Helper()
+	line := map[bool]string{true: "\nholdgate_store_writable 1\n", false: "\nholdgate_store_writable 0\n"}[want]
+	proxytest.Await(t, "a store that takes writes or not", func() (bool, any) {
+		w := httptest.NewRecorder()
+		a.metrics.Handler(a.log).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		return strings.Contains(w.Body.String(), line), w.Body
+	})
+}
 
 // A sidecar one of whose loops stands still is not alive, and says which; it is alive
 // again when the loop moves.
@@ -69,11 +82,13 @@ func TestALoopThatStandsStillIsNamed(t *testing.T) {
 			return strings.Contains(detail, "queue: ") && strings.Contains(detail, "audit: ") && !strings.Contains(detail, "timers: ")
 		})
 	}
+	writable(t, a, false)
 	close(release)
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
 	probe(t, url+"/healthz", http.StatusOK, anything)
+	writable(t, a, true)
 
 	// The timers.
 	if err := a.queue.Close(); err != nil {

@@ -80,19 +80,30 @@ func New(n Names, s Sources) *Metrics {
 	m.policyFails = m.counter("holdgate_policy_errors_total", "Evaluations of policy that failed, so that their calls were refused or held.")
 	m.policyLoads = m.counters("holdgate_policy_loads_total", "Policies that were put in force, or were not.", "result")
 	m.sync = m.histogram("holdgate_store_sync_seconds", "Syncs of the store to the disk.", quick)
-	m.syncFails = m.counter("holdgate_store_sync_errors_total", "Syncs of the store that failed: it takes no more writes.")
+	m.syncFails = m.counter("holdgate_store_sync_errors_total", "Syncs of the store that failed, in PostgreSQL commits that were given up.")
 	m.told = m.counters("holdgate_channel_deliveries_total", "Notices given to channels.", "channel", "result")
 	m.upstream = m.histograms("holdgate_upstream_seconds", "From a request to the head of its upstream's answer.", network, "upstream")
 	m.answers = m.counters("holdgate_upstream_requests_total", "Requests sent to upstreams, by the class of the answer.", "upstream", "result")
-	m.policyLoads.WithLabelValues(result(nil)) // an increase of what is not there yet is none
-	m.policyLoads.WithLabelValues("error")
-	for _, rung := range n.Rungs {
-		m.holds.WithLabelValues(rung)
-	}
+	m.begin(n)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdgate_build_info", Help: "1, with the version of Holdgate.", ConstLabels: prometheus.Labels{"version": text(n.Version)}})
 	build.Set(1)
 	m.registry.MustRegister(build, m.newest, collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// begin begins series at zero: an increase of what is not there yet is none.
+func (m *Metrics) begin(n Names) {
+	m.policyLoads.WithLabelValues(result(nil))
+	m.policyLoads.WithLabelValues("error")
+	for _, rung := range n.Rungs {
+		m.holds.WithLabelValues(rung)
+	}
+	for _, rule := range refusals {
+		m.refused.WithLabelValues(m.rules.keep(rule))
+	}
+	for status, decision := range silences {
+		m.outcomes.WithLabelValues(string(decision), string(status), noChannel)
+	}
 }
 
 // Handler serves the metrics. What it is asked by whom is for others to check.
@@ -138,7 +149,7 @@ func (m *Metrics) Held(rung string) { m.holds.WithLabelValues(known(rung, m.rung
 // Ended counts an approval request that has ended.
 func (m *Metrics) Ended(took time.Duration, status holdgate.Status, decision holdgate.Answer, channel string) {
 	if channel == "" {
-		channel = "none"
+		channel = noChannel
 	} else {
 		channel = m.channels.keep(channel)
 	}

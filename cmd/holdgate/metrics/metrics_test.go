@@ -23,6 +23,7 @@ func sources() metrics.Sources {
 		Pending:  func() (int, time.Time, bool) { return 1, time.Now(), true },
 		Policy:   func() (string, bool) { return "abc", false },
 		Store:    func() (int64, int64, error) { return 1, 2, nil },
+		Writable: func() bool { return true },
 		Head:     func() (uint64, error) { return 7, nil },
 		Channels: func() []metrics.Channel { return []metrics.Channel{{Name: "slack", Up: true, Restarts: 2}} },
 	}
@@ -115,7 +116,7 @@ func TestNoAgentCanMakeSeries(t *testing.T) {
 		}
 		values[found[1]][found[2]] = true
 	}
-	for label, most := range map[string]int{"rule": 301, "kind": 1, "channel": 23, "upstream": 2, "decision": 1, "status": 1, "type": 2, "action": 4} {
+	for label, most := range map[string]int{"rule": 301, "kind": 1, "channel": 23, "upstream": 2, "decision": 3, "status": 3, "type": 2, "action": 4} {
 		if n := len(values[label]); n == 0 || n > most {
 			t.Errorf("label %s has %d values, want 1 to %d", label, n, most)
 		}

@@ -11,6 +11,7 @@ type Sources struct {
 	Pending  func() (count int, oldest time.Time, ok bool) // approval requests; oldest is zero where there are none
 	Policy   func() (revision string, broken bool)
 	Store    func() (size, free int64, err error)
+	Writable func() bool                    // whether the store takes writes
 	Head     func() (seq uint64, err error) // of the audit log
 	Channels func() []Channel
 }
@@ -37,6 +38,7 @@ var (
 	brokenDesc   = describe("policy_broken", "1 where the policy that was pushed does not load, so that nothing is let through.")
 	sizeDesc     = describe("store_bytes", "What the store's files take.")
 	freeDesc     = describe("store_free_bytes", "What can still be written before the store refuses updates.")
+	writableDesc = describe("store_writable", "1 where the store takes writes; 0 where nothing can be held or let through.")
 	headDesc     = describe("audit_head", "The number of the audit log's newest entry.")
 	upDesc       = describe("channel_up", "1 where the channel runs and reaches people.", "channel")
 	restartsDesc = describe("channel_restarts_total", "How often the channel's process was started again.", "channel")
@@ -45,7 +47,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
+	for _, d := range []*prometheus.Desc{pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, writableDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
 		ch <- d
 	}
 }
@@ -70,6 +72,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(sizeDesc, float64(size))
 		gauge(freeDesc, float64(free))
 	}
+	gauge(writableDesc, number(c.s.Writable()))
 	if head, err := c.s.Head(); err == nil {
 		gauge(headDesc, float64(head))
 	}

@@ -25,6 +25,18 @@ var (
 	types    = set(audit.Types()...)
 )
 
+// noChannel is the channel of a request that ended without an answer.
+const noChannel = "none"
+
+// silences are how requests end without one, and the last answer that they have then.
+var silences = map[holdgate.Status]holdgate.Answer{holdgate.StatusExpired: holdgate.AnswerTimeout, holdgate.StatusCancelled: holdgate.AnswerCancel}
+
+// refusals are the rules by which Holdgate itself refuses.
+var refusals = []string{
+	holdgate.RulePolicyError, holdgate.RuleMalformed, holdgate.RuleTooLarge, holdgate.RuleStore, holdgate.RuleQuota,
+	holdgate.RuleUnsupported, holdgate.RuleIdentity, holdgate.RuleAddress, holdgate.RulePaused, holdgate.RuleStopped,
+}
+
 func set[T ~string](values ...T) map[string]bool {
 	m := make(map[string]bool, len(values))
 	for _, v := range values {
