@@ -38,7 +38,7 @@ func (a *App) newMetrics() *metrics.Metrics {
 	for _, rung := range gate.Rungs() {
 		n.Rungs = append(n.Rungs, string(rung))
 	}
-	return metrics.New(n, metrics.Sources{Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Writable: a.writable, Head: a.head, Channels: a.channelsNow})
+	return metrics.New(n, metrics.Sources{Standby: func() bool { return !a.built.Load() }, Pending: a.oldest, Policy: a.policyNow, Store: a.storeSize, Writable: a.writable, Head: a.head, Channels: a.channelsNow})
 }
 
 // scrapeTime bounds what one scrape may ask of the store.
@@ -125,12 +125,18 @@ func (a *App) serveMetrics(ln net.Listener) {
 	if ln == nil {
 		return
 	}
-	s := &http.Server{Handler: Scrapers(a.c.Listen.MetricsFrom, a.metrics.Handler(a.log)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, ErrorLog: a.approver.ErrorLog}
+	s := a.scraped()
+	s.ErrorLog = a.approver.ErrorLog
 	a.onStop("metrics' door", s.Shutdown)
 	a.proxy.Own(ln.Addr())
 	ln = openfiles.SpareLess(ln)
 	a.listeners = append(a.listeners, api.Listener{Name: "metrics", Addr: ln.Addr().String()})
 	a.goServe("metrics' door", func() error { return s.Serve(ln) })
+}
+
+// scraped is a server for scrapers.
+func (a *App) scraped() *http.Server {
+	return &http.Server{Handler: Scrapers(a.c.Listen.MetricsFrom, a.metrics.Handler(a.log)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
 }
 
 // Scrapers lets those read metrics who are on this host, or in a network that is named.

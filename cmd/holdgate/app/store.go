@@ -47,7 +47,7 @@ func (a *App) openDatabase(ctx context.Context, s *state) (store.Store, error) {
 	pc.OnWaiting = func(holder string) {
 		a.log.Warn("standing by: another member works on the store", "member", holder)
 		if err := wait.waits(holder); err != nil {
-			a.log.Warn("probes and commands find nobody while this member stands by", "error", err)
+			a.log.Warn("probes, commands or scrapers find nobody while this member stands by", "error", err)
 		}
 	}
 	pc.OnWarning = func(warning string) { a.log.Warn("of the database", "warning", warning) }
@@ -186,18 +186,38 @@ func (a *App) fail(name string, err error) {
 	}
 }
 
-// A standby answers probes and commands while another member works on the store:
+// A standby answers probes, commands and scrapers while another member works on the store:
 // this one is alive, and not ready.
 type standby struct {
 	app    *App
 	holder atomic.Pointer[string] // the member that works
 	server *drain.Server
+	scrape *http.Server // nil: nobody can
 	work   sync.WaitGroup
 }
 
-// waits says who works, and listens where approvers will, unless it does.
+// waits says who works, and listens where approvers and scrapers will, unless it does.
 func (s *standby) waits(holder string) error {
 	s.holder.Store(&holder)
+	return errors.Join(s.serve(), s.serveMetrics())
+}
+
+// serveMetrics serves scrapers.
+func (s *standby) serveMetrics() error {
+	if s.scrape != nil {
+		return nil
+	}
+	ln, err := s.app.listenMetrics()
+	if ln == nil || err != nil {
+		return err
+	}
+	s.scrape = s.app.scraped()
+	s.work.Go(func() { s.scrape.Serve(ln) })
+	return nil
+}
+
+// serve answers probes and commands.
+func (s *standby) serve() error {
 	if s.server != nil {
 		return nil
 	}
@@ -225,6 +245,9 @@ func (s *standby) waits(holder string) error {
 func (s *standby) stop() {
 	if s.server != nil {
 		s.server.Close()
-		s.work.Wait()
 	}
+	if s.scrape != nil {
+		s.scrape.Close()
+	}
+	s.work.Wait()
 }

@@ -130,6 +130,16 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(why), "store: ") {
 		t.Errorf("readyz while the database is away: %s, %s, %v", resp.Status, why, err)
 	}
+	writable := func(is string) {
+		until(t, "holdgate_store_writable "+is, func() bool {
+			resp, err := s.api("GET", "/metrics", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Contains(body(t, resp), "\nholdgate_store_writable "+is+"\n")
+		})
+	}
+	writable("0")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +148,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	if got := askTurn(s, "ls allowed"); !strings.Contains(got, "ls allowed") {
 		t.Errorf("it does not go on by itself: %s", got)
 	}
+	writable("1")
 }
 
 // awaitKeptAnswer waits until the answer with the held call is stored whole: only then
@@ -165,12 +176,17 @@ func TestAStandby(t *testing.T) {
 		return write(t, member+".yaml", strings.Replace(config, "take_over", "member: "+member+", take_over", 1))
 	}
 	first := serveIn(t, dirs[0], nil, "--config", of("first"))
-	addr := unusedAddr(t)
+	addr, scraped := unusedAddr(t), unusedAddr(t)
 	ready := make(chan *sidecar)
+	config += "listen: {metrics: \"" + scraped + "\"}\n"
 	go func() { ready <- serveIn(t, dirs[1], nil, "--config", of("second"), "--approvers", addr) }()
 	probe := func(path string) (int, string) {
+		at := addr
+		if path == "/metrics" {
+			at = scraped
+		}
 		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			r, err := http.Get("http://" + addr + path)
+			r, err := http.Get("http://" + at + path)
 			if err == nil {
 				defer r.Body.Close()
 				body, _ := io.ReadAll(r.Body)
@@ -187,6 +203,9 @@ func TestAStandby(t *testing.T) {
 	if status, body := probe("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "works on the store") {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
+	if status, body := probe("/metrics"); status != http.StatusOK || !strings.Contains(body, "\nholdgate_standby 1\n") || !strings.Contains(body, "holdgate_build_info{") || strings.Contains(body, "holdgate_store_writable") {
+		t.Errorf("/metrics: %d %s", status, body)
+	}
 	env := []string{"HOLDGATE_STATE_DIR=" + dirs[1]}
 	if r := holdgate(t, env, "status"); r.code != 1 || !strings.Contains(r.stderr, "works on the store") || !strings.Contains(r.stderr, "hint: ask the one that works") {
 		t.Errorf("status of the one that stands by: %v", r)
@@ -202,6 +221,9 @@ func TestAStandby(t *testing.T) {
 	second := <-ready
 	if status, body := probe("/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz of the one that works: %d %s", status, body)
+	}
+	if status, body := probe("/metrics"); status != http.StatusOK || !strings.Contains(body, "\nholdgate_standby 0\n") || !strings.Contains(body, "\nholdgate_store_writable 1\n") {
+		t.Errorf("/metrics of the one that works: %d %s", status, body)
 	}
 	second.must("audit", "verify")
 	list := parse[[]struct{ Name, State, Policy, Version string }](t, second.must("members", "--json"))

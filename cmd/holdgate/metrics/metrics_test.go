@@ -20,6 +20,7 @@ import (
 
 func sources() metrics.Sources {
 	return metrics.Sources{
+		Standby:  func() bool { return false },
 		Pending:  func() (int, time.Time, bool) { return 1, time.Now(), true },
 		Policy:   func() (string, bool) { return "abc", false },
 		Store:    func() (int64, int64, error) { return 1, 2, nil },

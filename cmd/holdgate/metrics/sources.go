@@ -6,8 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Sources are asked at each scrape. What answers false or an error is left out of it.
+// Sources are asked at each scrape. What answers false or an error is left out of it. While
+// Standby says so, none of the others is asked: there is nothing yet that they could tell of.
 type Sources struct {
+	Standby  func() bool                                   // whether another member works on the store
 	Pending  func() (count int, oldest time.Time, ok bool) // approval requests; oldest is zero where there are none
 	Policy   func() (revision string, broken bool)
 	Store    func() (size, free int64, err error)
@@ -32,6 +34,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
+	standbyDesc  = describe("standby", "1 where the member stands by while another one works on the store.")
 	pendingDesc  = describe("requests_pending", "Approval requests that wait for people.")
 	oldestDesc   = describe("request_oldest_seconds", "How long the oldest pending approval request has waited; 0 where there is none.")
 	revisionDesc = describe("policy_info", "1, with the revision of the policy in force.", "revision")
@@ -47,7 +50,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, writableDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
+	for _, d := range []*prometheus.Desc{standbyDesc, pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, writableDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
 		ch <- d
 	}
 }
@@ -56,6 +59,10 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	standby := c.s.Standby()
+	if gauge(standbyDesc, number(standby)); standby {
+		return
 	}
 	if n, oldest, ok := c.s.Pending(); ok {
 		age := 0.0
