@@ -22,7 +22,7 @@ func selecting() []cli.Flag {
 		&cli.StringFlag{Name: "rule", Usage: "only what this rule decided"},
 		&cli.StringFlag{Name: "member", Usage: "only those that this member wrote, where several sidecars share a store"},
 		&cli.StringFlag{Name: "action", Usage: "only these decisions, also those that would have been taken in enforce mode: `allow, hold or deny`"},
-		&cli.StringFlag{Name: "since", Usage: "only those since this `TIME`: 2h, or 2026-11-22T05:00:00Z"},
+		&cli.StringFlag{Name: "since", Usage: "only those since this `TIME`: 2h, 2026-11-22, or \"2026-11-22 05:00\""},
 		&cli.StringFlag{Name: "until", Usage: "only those before this `TIME`"},
 		&cli.StringFlag{Name: "text", Usage: "only those that have this text somewhere, in any case"},
 	}

@@ -25,7 +25,7 @@ func statsCommand(e *env) *cli.Command {
 			"holdgate policy suggest names what people could be spared.",
 		Flags: []cli.Flag{
 			command.JSONFlag(),
-			&cli.StringFlag{Name: "since", Usage: "since this `TIME`: 7d, 2h, or 2026-11-22T05:00:00Z", Value: "30d"},
+			&cli.StringFlag{Name: "since", Usage: "since this `TIME`: 7d, 2h, or 2026-11-22", Value: "30d"},
 			&cli.StringFlag{Name: "until", Usage: "before this `TIME`"},
 			&cli.IntFlag{Name: "top", Usage: "print at most `N` lines of each list", Value: 10},
 		},

@@ -42,6 +42,9 @@ func verifyCommand(e *env) *cli.Command {
 			if c.NArg() > 1 || c.NArg() == 1 && c.String("export") != "" {
 				return command.Usage("audit verify takes one file, got %q too", c.Args().Get(c.NArg()-1))
 			}
+			if c.String("key") != "" && c.String("head") == "" {
+				return command.Usage("--key checks the signature of checkpoints: name their file with --head")
+			}
 			o, err := e.verifyOptions(c)
 			if err != nil {
 				return err

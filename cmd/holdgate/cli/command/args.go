@@ -11,7 +11,8 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// Moment reads a time, or how long ago it was; "" is the zero time.
+// Moment reads a time, or how long ago it was; "" is the zero time. What names no zone is
+// of this machine's. An until that is a day includes it.
 func Moment(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -22,11 +23,18 @@ func Moment(flag, s string) (time.Time, error) {
 	if days, err := strconv.ParseUint(strings.TrimSuffix(s, "d"), 10, 16); err == nil && strings.HasSuffix(s, "d") {
 		return time.Now().AddDate(0, 0, -int(days)), nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return t, Usage("--%s %q: want how long ago, such as 2h or 7d, or a time such as 2026-11-22T05:00:00Z", flag, s)
+	if day, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		if flag == "until" {
+			day = day.AddDate(0, 0, 1)
+		}
+		return day, nil
 	}
-	return t, nil
+	for _, layout := range []string{time.RFC3339Nano, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, Usage("--%s %q: want how long ago, such as 2h or 7d, or a time, such as 2026-11-22, \"2026-11-22 05:00\" or 2026-11-22T05:00:00Z", flag, s)
 }
 
 // Replayed reads the time of past calls.

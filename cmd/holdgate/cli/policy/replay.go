@@ -24,7 +24,7 @@ func replayCommand(e *env) *cli.Command {
 			"unknown. Works with and without a running sidecar.",
 		Flags: []cli.Flag{
 			policyFlag(), command.JSONFlag(),
-			&cli.StringFlag{Name: "since", Usage: "calls since this `TIME`: 7d, 2h, or 2026-11-22T05:00:00Z", Value: "7d"},
+			&cli.StringFlag{Name: "since", Usage: "calls since this `TIME`: 7d, 2h, or 2026-11-22", Value: "7d"},
 			&cli.StringFlag{Name: "until", Usage: "calls before this `TIME`"},
 		},
 		Action: func(c *cli.Context) error {

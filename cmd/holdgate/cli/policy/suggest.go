@@ -27,7 +27,7 @@ func suggestCommand(e *env) *cli.Command {
 			"critical, or what is known only when it runs. --tests prints a Rego test of each.",
 		Flags: []cli.Flag{
 			policyFlag(), command.JSONFlag(),
-			&cli.StringFlag{Name: "since", Usage: "questions since this `TIME`: 30d, or 2026-11-22T05:00:00Z", Value: "30d"},
+			&cli.StringFlag{Name: "since", Usage: "questions since this `TIME`: 30d, or 2026-11-22", Value: "30d"},
 			&cli.IntFlag{Name: "at-least", Usage: "leave out what would have spared fewer than `N` questions", Value: learn.DefaultAtLeast},
 			&cli.BoolFlag{Name: "tests", Usage: "print Rego tests of the suggestions in place of them"},
 		},

@@ -2,8 +2,10 @@ package setup
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,6 +107,12 @@ func (e *env) hookOptions(c *cli.Context, agent agenthook.Agent) (o install.Opti
 	o = install.Options{Agent: agent, Home: e.Getenv("HOME"), Getenv: e.Getenv, Door: c.String("agents"), Wait: c.Duration("wait"), FailOpen: c.String("fail") == "open"}
 	if f := c.String("fail"); f != "open" && f != "closed" {
 		return o, command.Usage("--fail is open or closed, not %q", f)
+	}
+	if o.Door != "" {
+		host, port, err := net.SplitHostPort(o.Door)
+		if n, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil || n == 0 {
+			return o, command.Usage("--agents %q: want the agents' door as HOST:PORT, such as %s", o.Door, hook.DefaultDoor)
+		}
 	}
 	if o.Wait < time.Second {
 		return o, command.Usage("--wait must be a second at least")

@@ -33,6 +33,7 @@ func injectCommand(e *env) *cli.Command {
 			"container that leads all TCP to Holdgate, Holdgate as a native sidecar (Kubernetes\n" +
 			"1.29), and its CA for every container. A ConfigMap for them comes first. All other\n" +
 			"documents are printed as they are. Printed manifests may be injected again.\n" +
+			"Another kind with containers in it is refused, unless --template names it.\n" +
 			"A pod that could go around Holdgate is refused: host network, privileged\n" +
 			"containers, capabilities that change rules or users, Holdgate's own user.",
 		Flags: []cli.Flag{
@@ -40,6 +41,7 @@ func injectCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "image", Usage: "Holdgate's `IMAGE`", Value: "registry.example/holdgate:1"},
 			&cli.StringFlag{Name: "netfilter-image", Usage: "an `IMAGE` with the program nft", Value: "registry.example/nftables:1"},
 			&cli.StringFlag{Name: "claim", Usage: "keep the state in the PersistentVolumeClaim `NAME`; default: an emptyDir, which goes with the pod"},
+			&cli.StringSliceFlag{Name: "template", Usage: "a `KIND` whose pods are made from its spec.template too, such as Rollout; may be repeated"},
 			&cli.StringFlag{Name: "config-map", Usage: "use the ConfigMap `NAME` with holdgate.yaml and rules.nft, and print none"},
 		},
 		Action: e.inject,
@@ -61,6 +63,7 @@ func (e *env) inject(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	in.templates = c.StringSlice("template")
 	text, err := io.ReadAll(io.LimitReader(e.Stdin, maxManifests+1))
 	if err != nil {
 		return fmt.Errorf("reading manifests: %w", err)
@@ -88,6 +91,7 @@ type injection struct {
 	configMap, pod *yaml.Node
 	claim          string   // of the state; empty: it goes with the pod
 	ownMap         bool     // the ConfigMap is printed too
+	templates      []string // kinds besides podAt that have a pod in spec.template
 	pods           int      // that were found
 	spaces         []string // namespaces of pods; "" where a manifest names none
 	said           []string // for people
@@ -194,7 +198,21 @@ func isOwnMap(n *yaml.Node) bool {
 var podAt = map[string][]string{
 	"v1/Pod": {"spec"}, "apps/v1/Deployment": {"spec", "template", "spec"}, "apps/v1/StatefulSet": {"spec", "template", "spec"},
 	"apps/v1/DaemonSet": {"spec", "template", "spec"}, "apps/v1/ReplicaSet": {"spec", "template", "spec"},
+	"v1/ReplicationController": {"spec", "template", "spec"}, "v1/PodTemplate": {"template", "spec"},
 	"batch/v1/Job": {"spec", "template", "spec"}, "batch/v1/CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+// hasContainers reports whether anything in an object looks like a pod's containers.
+func hasContainers(n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode {
+		return false // what it stands for is looked at where it is
+	}
+	for _, c := range items(child(n, "containers")) {
+		if child(c, "image") != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Content, hasContainers)
 }
 
 // object injects into an object, or into each of a list.
@@ -209,11 +227,18 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 		}
 		return changed, nil
 	}
+	name := fmt.Sprintf("%s %s", value(n, "kind"), cmp.Or(value(child(n, "metadata"), "name"), "without a name"))
 	at, ok := podAt[kind]
+	if !ok && slices.Contains(in.templates, value(n, "kind")) {
+		at, ok = []string{"spec", "template", "spec"}, true
+	}
 	if !ok {
+		if hasContainers(n) {
+			return false, fmt.Errorf("%s has containers, and inject does not know where this kind keeps its pods: "+
+				"say --template %s if they are made from its spec.template, or take it out", holdgate.Visible(name), holdgate.Visible(value(n, "kind")))
+		}
 		return false, nil
 	}
-	name := fmt.Sprintf("%s %s", value(n, "kind"), cmp.Or(value(child(n, "metadata"), "name"), "without a name"))
 	spec := child(n, at...)
 	if spec == nil || len(items(child(spec, "containers"))) == 0 {
 		return false, fmt.Errorf("%s has no containers at %v", holdgate.Visible(name), at)
@@ -222,6 +247,11 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 		return false, fmt.Errorf("%s uses YAML aliases in its pod: expand them first", holdgate.Visible(name))
 	}
 	plain(spec)
+	for _, v := range items(child(spec, "volumes")) {
+		if value(v, "name") == "holdgate" && child(v, "configMap") == nil || value(v, "name") == "holdgate-state" && child(v, "emptyDir") == nil && child(v, "persistentVolumeClaim") == nil {
+			return false, fmt.Errorf("%s has a volume %s of its own, which is what Holdgate's is called: give it another name", holdgate.Visible(name), value(v, "name"))
+		}
+	}
 	in.remove(spec)
 	if err := escapes(spec); err != nil {
 		return false, fmt.Errorf("%s %w", holdgate.Visible(name), err)
