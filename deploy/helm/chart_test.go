@@ -250,7 +250,7 @@ func TestTheChart(t *testing.T) {
 	}
 }
 
-// Another configuration, or other rules, is another pod: Kubernetes starts it anew. The same is the same.
+// What the running Holdgate cannot take up makes another pod. What it reads anew does not: it asks where that loosens.
 func TestAnotherConfigurationIsAnotherPod(t *testing.T) {
 	podOf := func(values string) map[string]string {
 		text, err := render(t, values)
@@ -263,10 +263,20 @@ func TestAnotherConfigurationIsAnotherPod(t *testing.T) {
 	if first["mine"] != "kept" || !reflect.DeepEqual(first, podOf("podAnnotations: {mine: kept}")) {
 		t.Errorf("the same values make pods with %v", first)
 	}
-	for _, values := range []string{"config: {approver: ann}", "rules: {own.rego: package holdgate.custom.own}"} {
-		if other := podOf(values); other["checksum/config"] == "" || other["checksum/config"] == first["checksum/config"] {
-			t.Errorf("%s: the pod's annotations are %v, as before", values, other)
+	other := func(values string) bool {
+		return podOf(values)["checksum/config"] != podOf("")["checksum/config"]
+	}
+	if values := "config: {upstreams: {own: {url: 'https://llm.example.com/api', format: openai}}}"; !other(values) {
+		t.Errorf("%s: the pod stays, and does not read that", values)
+	}
+	for _, values := range []string{"config: {people: {ann: {roles: [approve]}}}", "config: {approver: ann, agents: {b: {service_accounts: [ci/b]}}}"} {
+		if other(values) {
+			t.Errorf("%s: another pod, though the running one reads that, and asks where it loosens", values)
 		}
+	}
+	one, two := "rules: {own.rego: package holdgate.custom.own}", "rules: {own.rego: package holdgate.custom.other}"
+	if a, b := podOf(one), podOf(two); !reflect.DeepEqual(a, b) {
+		t.Errorf("other rules make another pod: %v, %v", a, b)
 	}
 }
 

@@ -24,12 +24,15 @@ const (
 	binary = "usr/bin/holdgate"
 	roots  = "etc/ssl/certs/ca-certificates.crt"
 	home   = "var/lib/holdgate"
+
+	documents = "usr/share/doc/holdgate/"
 )
 
 // A build is what differs between images.
 type build struct {
 	Version, Commit string
 	Created         time.Time // of the commit: equal inputs make equal images
+	License, Notice []byte    // of the program, and of what it is made of
 }
 
 // index is the image for each processor. programs are static programs for Linux, by GOARCH.
@@ -77,7 +80,12 @@ func (b build) image(arch, file string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, files := range [][]entry{b.base(), {{name: binary, mode: 0o755, text: code}}} {
+	program := []entry{
+		{name: "usr/share/", mode: 0o755}, {name: "usr/share/doc/", mode: 0o755}, {name: documents, mode: 0o755},
+		{name: documents + "LICENSE", mode: 0o644, text: b.License}, {name: documents + "NOTICE", mode: 0o644, text: b.Notice},
+		{name: binary, mode: 0o755, text: code},
+	}
+	for _, files := range [][]entry{b.base(), program} {
 		layer, err := b.layer(files)
 		if err != nil {
 			return nil, err

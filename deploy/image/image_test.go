@@ -92,7 +92,14 @@ func pull(t *testing.T) container {
 	reg := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(reg.Close)
 	at := strings.TrimPrefix(reg.URL, "http://") + "/holdgate:1"
-	if err := run([]string{"--program", runtime.GOARCH + "=" + program.Static(t), "--version", "1.2.3", "--push", at}); err != nil {
+	made := exec.CommandContext(t.Context(), "../package/notice")
+	made.Stderr = os.Stderr
+	text, err := made.Output()
+	notice := filepath.Join(t.TempDir(), "NOTICE")
+	if err := errors.Join(err, os.WriteFile(notice, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"--program", runtime.GOARCH + "=" + program.Static(t), "--license", "../../LICENSE", "--notice", notice, "--version", "1.2.3", "--push", at}); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(at)
@@ -138,6 +145,13 @@ func pull(t *testing.T) container {
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(c.root, "proc"), 0o755), os.Mkdir(filepath.Join(c.root, "dev"), 0o755), os.Chown(c.volume, uid, uid), os.Chmod(c.volume, 0o700)); err != nil {
 		t.Fatal(err)
+	}
+	said, err := os.ReadFile(filepath.Join(c.root, documents, "NOTICE"))
+	if err != nil || !strings.Contains(string(said), "github.com/open-policy-agent/opa") || !strings.Contains(string(said), "The Go Authors") {
+		t.Errorf("the image's NOTICE does not name what is in it: %v", err)
+	}
+	if said, err := os.ReadFile(filepath.Join(c.root, documents, "LICENSE")); err != nil || !strings.Contains(string(said), "Apache License") {
+		t.Errorf("the image has no LICENSE: %v", err)
 	}
 	return c
 }
@@ -266,7 +280,7 @@ func TestAnImageIsReproducible(t *testing.T) {
 	}
 	var digests []string
 	for range 2 {
-		index, err := build{Version: "1", Created: time.Unix(1, 0)}.index(map[string]string{"amd64": file, "arm64": file}, []string{"amd64", "arm64"})
+		index, err := build{Version: "1", Created: time.Unix(1, 0), License: []byte("l"), Notice: []byte("n")}.index(map[string]string{"amd64": file, "arm64": file}, []string{"amd64", "arm64"})
 		if err != nil {
 			t.Fatal(err)
 		}

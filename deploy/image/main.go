@@ -36,6 +36,8 @@ func run(args []string) error {
 	created := flags.Int64("created", 0, "when the image was made, in `seconds` since 1970")
 	folder := flags.String("layout", "", "write an OCI layout into this new `folder`")
 	push := flags.String("push", "", "push to this `reference`, as registry.example/holdgate:1")
+	license := flags.String("license", "", "the program's license, a `file`")
+	notice := flags.String("notice", "", "the licenses of what the program is made of, a `file` by deploy/package/notice")
 	flags.Func("program", "the program for a processor, as `amd64=FILE`; may be repeated", func(s string) error {
 		arch, file, ok := strings.Cut(s, "=")
 		if !ok || slices.Contains(order, arch) {
@@ -48,7 +50,14 @@ func run(args []string) error {
 		return err
 	}
 	if len(order) == 0 || flags.NArg() > 0 || (*folder == "") == (*push == "") {
-		return errors.New("it takes --program, and one of --layout and --push")
+		return errors.New("it takes --program, --license, --notice, and one of --layout and --push")
+	}
+	var err error
+	if b.License, err = os.ReadFile(*license); err != nil {
+		return fmt.Errorf("--license: %w", err)
+	}
+	if b.Notice, err = os.ReadFile(*notice); err != nil {
+		return fmt.Errorf("--notice: %w", err)
 	}
 	b.Created = time.Unix(*created, 0).UTC()
 	index, err := b.index(programs, order)

@@ -36,6 +36,9 @@ func SalvageFiles(stateDir string) (Files, error) {
 
 // localFiles is the folder of the database in a state folder, which must be there.
 func localFiles(stateDir string) (string, error) {
+	if _, err := checkFormat(filepath.Join(stateDir, formatFile)); err != nil {
+		return "", err
+	}
 	if err := CheckMoved(stateDir); err != nil {
 		return "", err
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/cmd/holdgate/config"
 )
 
 func TestAStateFolderOfANewerHoldgateIsRefused(t *testing.T) {
@@ -30,6 +32,18 @@ func TestAStateFolderOfANewerHoldgateIsRefused(t *testing.T) {
 			_, err := openState(dir)
 			if (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 				t.Errorf("got %v, want %q", err, test.fault)
+			}
+			if test.fault == "" {
+				return
+			}
+			move := Move{Config: config.Config{StateDir: dir}}
+			_, checked := CheckFiles(dir)
+			_, mended := SalvageFiles(dir)
+			_, moved := move.Run(t.Context())
+			for door, err := range map[string]error{"store check": checked, "store salvage": mended, "store copy": moved, "store copy --cancel": move.Cancel(t.Context())} {
+				if err == nil || !strings.Contains(err.Error(), test.fault) {
+					t.Errorf("%s: got %v, want %q", door, err, test.fault)
+				}
 			}
 		})
 	}

@@ -246,6 +246,9 @@ func (m Move) Run(ctx context.Context) (Moved, error) {
 // mark is the mark of the folder, or a new one that is not written yet.
 func (m Move) mark() (*movedMark, error) {
 	dir := m.Config.StateDir
+	if _, err := checkFormat(filepath.Join(dir, formatFile)); err != nil {
+		return nil, err
+	}
 	mark, err := readMoved(dir)
 	switch {
 	case err != nil:
@@ -342,6 +345,9 @@ func verifyLog(ctx context.Context, st store.Store, key []byte, entry audit.Head
 // folder is used again.
 func (m Move) Cancel(ctx context.Context) error {
 	dir := m.Config.StateDir
+	if _, err := checkFormat(filepath.Join(dir, formatFile)); err != nil {
+		return err
+	}
 	mark, err := readMoved(dir)
 	if err != nil {
 		return err
