@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestOtherSystems holds that the program is one for macOS, and with the commands of
-// a sidecar's clients for Windows: its own packages are checked from their sources, and
+// TestOtherSystems holds that the program is one for macOS and for Linux on other
+// processors, and with the commands of a sidecar's clients for Windows: its own packages are checked from their sources, and
 // of libraries what they declare. To compile all of it for each takes minutes.
 func TestOtherSystems(t *testing.T) {
 	if testing.Short() {
@@ -24,7 +24,7 @@ func TestOtherSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := func(file string) bool { return strings.HasPrefix(file, root+string(filepath.Separator)) }
-	for _, system := range []string{"darwin/arm64", "windows/amd64"} {
+	for _, system := range []string{"darwin/arm64", "darwin/amd64", "linux/arm64", "windows/amd64"} {
 		t.Run(system, func(t *testing.T) {
 			goos, arch, _ := strings.Cut(system, "/")
 			loaded, err := packages.Load(&packages.Config{

@@ -2,11 +2,16 @@ package e2e_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // inCI starts deploy/ci/run-agent as a job does, with a real Claude Code that asks for
@@ -125,5 +130,52 @@ func TestAJobEndsWhereHoldgateDoesNotAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The action gives its script what the script reads, takes no input for nothing, and keeps the log.
+func TestTheActionIsWhole(t *testing.T) {
+	text, err := os.ReadFile("../../../deploy/ci/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Description string }
+		Runs   struct {
+			Using string
+			Steps []struct {
+				Run, Uses string
+				Env, With map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &action); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\$\{\{ inputs\.(\w+) \}\}`).FindAllStringSubmatch(string(text), -1) {
+		used[m[1]] = true
+	}
+	if got, want := slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(action.Inputs)); !slices.Equal(got, want) {
+		t.Errorf("it uses the inputs %q and declares %q", got, want)
+	}
+	if len(action.Runs.Steps) != 2 || action.Runs.Using != "composite" {
+		t.Fatalf("steps: %+v", action.Runs)
+	}
+	run, keep := action.Runs.Steps[0], action.Runs.Steps[1]
+	if !strings.HasPrefix(run.Run, `"$GITHUB_ACTION_PATH/run-agent" `) {
+		t.Errorf("it runs %s", run.Run)
+	}
+	if run.Env["HOLDGATE_LOG"] == "" || run.Env["HOLDGATE_LOG"] != keep.With["path"] {
+		t.Errorf("the log is in %q, and %q is kept", run.Env["HOLDGATE_LOG"], keep.With["path"])
+	}
+	script, err := os.ReadFile("../../../deploy/ci/run-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range run.Env {
+		if strings.HasPrefix(name, "HOLDGATE_") && !strings.Contains(string(script), name) && name != "HOLDGATE_CONFIG" { // which holdgate reads
+			t.Errorf("the script does not read %s", name)
+		}
 	}
 }

@@ -39,8 +39,9 @@ func queries(t *testing.T) (list []string) {
 	return list
 }
 
-// What alerts, the dashboard and the docs ask for is there.
-func TestDeployAsksForMetricsThatThereAre(t *testing.T) {
+// furnished is what a scraper gets of a sidecar that has done a little of everything.
+func furnished(t *testing.T) string {
+	t.Helper()
 	m := metrics.New(metrics.Names{Upstreams: []string{"a"}, Channels: []string{"slack"}, Rungs: []string{"line"}}, sources())
 	m.Entry(decision("r", holdgate.KindToolCall, holdgate.Hold))
 	m.Entry(audit.Entry{Type: audit.TypeVote})
@@ -48,7 +49,12 @@ func TestDeployAsksForMetricsThatThereAre(t *testing.T) {
 	m.Ended(time.Second, holdgate.StatusApproved, holdgate.AnswerApprove, "slack")
 	m.Told("slack", nil)
 	m.Answered("a", time.Second, 200, "")
-	got := scrape(t, m)
+	return scrape(t, m)
+}
+
+// What alerts, the dashboard and the docs ask for is there.
+func TestDeployAsksForMetricsThatThereAre(t *testing.T) {
+	got := furnished(t)
 	texts := strings.Join(queries(t), "\n")
 	for _, file := range []string{filepath.Join(deploy, "prometheus", "holdgate.rules.yaml"), "../../../docs/operations.md"} {
 		raw, err := os.ReadFile(file)
@@ -97,5 +103,10 @@ func TestPromtoolTakesAlertsAndDashboard(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
 		}
+	}
+	scraped := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	scraped.Stdin = strings.NewReader(furnished(t))
+	if out, err := scraped.CombinedOutput(); err != nil {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
 }
