@@ -65,12 +65,12 @@ func takeEarlier(calls []earlierCall, e audit.Entry) []earlierCall {
 	switch {
 	case e.Call == nil || e.Call.Kind == holdgate.KindModelRequest:
 	case e.Type == audit.TypeDecision && e.Decision != nil:
-		return append(calls, earlierCall{e.RequestID, nameEarlier(e), map[holdgate.Action]string{
+		return append(calls, earlierCall{e.RequestID, CallLine(e), map[holdgate.Action]string{
 			holdgate.Allow: allowedEarlier, holdgate.Deny: "refused by policy", holdgate.Hold: "waits"}[e.Decision.Action]})
 	case e.Type == audit.TypeObserved:
-		return append(calls, earlierCall{"", nameEarlier(e), "run by the provider"})
+		return append(calls, earlierCall{"", CallLine(e), "run by the provider"})
 	case e.Type == audit.TypeRefused && e.Decision != nil && e.Decision.Rule == holdgate.RuleAddress:
-		return refusedEarlier(calls, nameEarlier(e))
+		return refusedEarlier(calls, CallLine(e))
 	case e.Type == audit.TypeOutcome && e.Outcome != nil:
 		i := slices.IndexFunc(calls, func(c earlierCall) bool { return c.request == e.RequestID })
 		if i >= 0 {
@@ -93,14 +93,20 @@ func refusedEarlier(calls []earlierCall, text string) []earlierCall {
 	return append(calls, earlierCall{text: text, became: refused})
 }
 
-func nameEarlier(e audit.Entry) string {
+// CallLine names the call of an entry in one line, safe to show: a tool's with what it is
+// given, as far as the entry has that. An entry of a session, without a call, has none.
+func CallLine(e audit.Entry) string {
 	switch c := e.Call; {
+	case c == nil:
+		return ""
 	case c.Tool != nil:
 		return briefing.Line(&holdgate.Tool{Name: c.Tool.Name, Server: c.Tool.Server, Arguments: e.Input})
 	case c.MCP != "":
 		return holdgate.Visible(c.MCP)
 	case c.Gate != "":
 		return "the gate " + holdgate.Visible(c.Gate)
+	case c.Model != "":
+		return "a request to the model " + holdgate.Visible(c.Model)
 	default:
 		return holdgate.Visible(c.HTTP)
 	}

@@ -127,6 +127,6 @@ func (p *Preview) cover(e audit.Entry, o *holdgate.Outcome) {
 		}
 	}
 	if len(p.Calls) < maxCovered {
-		p.Calls = append(p.Calls, Covered{Time: e.Time, RequestID: e.RequestID, Session: e.Call.Session, Call: nameEarlier(e), Became: became})
+		p.Calls = append(p.Calls, Covered{Time: e.Time, RequestID: e.RequestID, Session: e.Call.Session, Call: CallLine(e), Became: became})
 	}
 }

@@ -110,6 +110,9 @@ const (
 	KindSaid      = "agent_says"
 )
 
+// TitleRuns begins the title of the section that lists the simple commands of a call.
+const TitleRuns = "what runs"
+
 // titleSaid is the title of a section of the agent's own words that has no name.
 const titleSaid = "the agent says"
 

@@ -23,13 +23,13 @@ func (b *briefer) commands(written []member) {
 	for _, c := range all[:min(len(all), maxCommands)] {
 		lines = append(lines, line(c)+note(c))
 	}
-	title := "what runs, the most dangerous first"
+	title := TitleRuns + ", the most dangerous first"
 	if more := len(all) - maxCommands; more > 0 {
 		b.b.Counts.Commands += more
 		lines = append(lines, fmt.Sprintf("and %d more commands, not listed", more))
 	}
 	if len(all) == 1 {
-		title = "what runs"
+		title = TitleRuns
 	}
 	if len(b.facts.ParseErrors) > 0 {
 		title += ", as far as it could be read"

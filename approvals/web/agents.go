@@ -3,7 +3,9 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
@@ -26,7 +28,36 @@ type agentList struct {
 type agentRow struct {
 	agents.Agent
 
-	Own []approvals.Session
+	Own []sessionRow
+}
+
+// A sessionRow is a session, and the newest of what it did.
+type sessionRow struct {
+	approvals.Session
+
+	Last *entryRow // nil: it is not among the newest of the log
+}
+
+// recent is how many entries of the log are searched for what each session did last. A
+// session that did nothing for longer leads to its own page.
+const recent = 1000
+
+// lastOf are the newest entries about calls that agents made, by agent and session.
+func lastOf(v *visit) (map[[2]string]*entryRow, error) {
+	list, err := v.api.Newest(v.Context(), audit.Query{}, 0, recent)
+	if err != nil {
+		return nil, err
+	}
+	last := map[[2]string]*entryRow{}
+	for _, e := range list {
+		if e.Call == nil || !slices.Contains([]audit.Type{audit.TypeDecision, audit.TypeObserved, audit.TypeRefused}, e.Type) {
+			continue
+		}
+		if of := [2]string{e.Call.Agent, e.Call.Session}; last[of] == nil {
+			last[of] = &entryRow{e, approvals.CallLine(e)}
+		}
+	}
+	return last, nil
 }
 
 // agents shows what each agent does now.
@@ -46,11 +77,15 @@ func (s *Server) agents(v *visit) error {
 	if l.Members, err = v.api.Members(v.Context()); err != nil {
 		return err
 	}
+	last, err := lastOf(v)
+	if err != nil {
+		return err
+	}
 	for _, a := range list {
 		row := agentRow{Agent: a}
 		for _, o := range all {
 			if o.Agent == a.ID {
-				row.Own = append(row.Own, o)
+				row.Own = append(row.Own, sessionRow{o, last[[2]string{o.Agent, o.ID}]})
 			}
 		}
 		l.Agents = append(l.Agents, row)
@@ -70,7 +105,9 @@ func (s *Server) intervene(v *visit) error {
 	}
 	in := api.Intervention{Action: agents.Action(f.Get("action")), Reason: f.Get("text")}
 	if in.Action == agents.Redirect {
-		in.Instruction, in.Reason = in.Reason, ""
+		if in.Instruction, in.Reason = in.Reason, ""; strings.TrimSpace(in.Instruction) == "" {
+			return wrong("Nothing said", "Write what the agent is to do instead into the field above the buttons, then press Redirect.")
+		}
 	}
 	if _, err := v.api.Intervene(v.Context(), agent, in); err != nil {
 		return err
@@ -83,7 +120,7 @@ func (s *Server) intervene(v *visit) error {
 type sessionView struct {
 	approvals.Session
 
-	Lately   []audit.Entry // the newest first
+	Lately   []entryRow // the newest first
 	Messages []sessions.Message
 	Pending  []approvals.Request
 	Grants   []approvals.Grant
@@ -103,9 +140,11 @@ func (s *Server) session(v *visit) error {
 	if sv.Pending, err = v.api.List(v.Context(), approvals.Filter{Status: "pending", Agent: found.Agent, Session: id, Limit: maxInbox}); err != nil {
 		return err
 	}
-	if sv.Lately, err = v.api.Newest(v.Context(), audit.Query{Agent: found.Agent, Session: id}, 0, latest); err != nil {
+	lately, err := v.api.Newest(v.Context(), audit.Query{Agent: found.Agent, Session: id}, 0, latest)
+	if err != nil {
 		return err
 	}
+	sv.Lately = entryRows(v, lately)
 	all, err := v.api.Grants(v.Context(), found.Agent)
 	if err != nil {
 		return err

@@ -106,6 +106,9 @@ func (s *Server) written(r approvals.Request, f url.Values) (_ approvals.Request
 		d.Reason = text
 		d.Remember, err = remember(r, f)
 	case holdgate.AnswerChoose:
+		if f.Get("choice") == "" {
+			return r, d, wrong("Nothing chosen", "Choose one of the options first, then press Choose.")
+		}
 		d.Choice, d.Instructions = f.Get("choice"), text
 	case holdgate.AnswerEdit:
 		v := jsontext.Value(f.Get("arguments"))

@@ -1,8 +1,10 @@
 package web
 
 import (
+	jsonv1 "encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -20,17 +22,23 @@ const pageEntries = 100
 // A historyView is a part of the audit log.
 type historyView struct {
 	Query   audit.Query
-	Entries []audit.Entry // the newest first
+	Entries []entryRow // the newest first
+	Export  string     // the address of what the filters show, as a file
 	Head    audit.Head
 	Older   uint64 // the first entry of the page of older ones, 0: none
 	Types   []audit.Type
 }
 
+// filtered is what the form of the history asks for.
+func filtered(f url.Values) audit.Query {
+	return audit.Query{Text: f.Get("q"), Type: audit.Type(f.Get("type")), Agent: f.Get("agent"), Session: f.Get("session"),
+		Rule: f.Get("rule"), Tool: f.Get("tool"), RequestID: f.Get("request_id")}
+}
+
 // history shows entries of the audit log.
 func (s *Server) history(v *visit) error {
 	f := v.URL.Query()
-	h := historyView{Types: audit.Types(), Query: audit.Query{Text: f.Get("q"), Type: audit.Type(f.Get("type")), Agent: f.Get("agent"), Session: f.Get("session"),
-		Rule: f.Get("rule"), Tool: f.Get("tool"), RequestID: f.Get("request_id")}}
+	h := historyView{Types: audit.Types(), Query: filtered(f)}
 	if f.Get("before") != "" {
 		n, err := strconv.ParseUint(f.Get("before"), 10, 64)
 		if err != nil {
@@ -38,10 +46,13 @@ func (s *Server) history(v *visit) error {
 		}
 		h.Head.Seq = n - 1
 	}
-	var err error
-	if h.Entries, err = v.api.Newest(v.Context(), h.Query, h.Head.Seq, pageEntries); err != nil {
+	entries, err := v.api.Newest(v.Context(), h.Query, h.Head.Seq, pageEntries)
+	if err != nil {
 		return err
 	}
+	h.Entries = entryRows(v, entries)
+	f.Del("before")
+	h.Export = (&url.URL{Path: "/history/export", RawQuery: f.Encode()}).String()
 	if h.Head, err = v.api.AuditHead(v.Context()); err != nil {
 		return err
 	}
@@ -51,6 +62,39 @@ func (s *Server) history(v *visit) error {
 		}
 	}
 	return s.show(v, http.StatusOK, "history", "History", h)
+}
+
+// exportPage is how many entries are read at once for a file.
+const exportPage = 1000
+
+// export is a file of the entries that the filters show, the oldest first: one JSON object
+// a line, as GET /v1/audit/export writes them.
+func (s *Server) export(v *visit) error {
+	q := filtered(v.URL.Query())
+	v.w.Header().Set("Content-Type", "application/jsonl")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="holdgate-audit.jsonl"`)
+	if q == (audit.Query{}) {
+		return v.api.AuditExport(v.Context(), v.w)
+	}
+	for q.From, q.Limit = 1, exportPage; ; {
+		list, err := v.api.Audit(v.Context(), q)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			line, err := jsonv1.Marshal(e) // as the log is written
+			if err != nil {
+				return err
+			}
+			if _, err := v.w.Write(append(line, '\n')); err != nil {
+				return err
+			}
+			q.From = e.Seq + 1
+		}
+		if len(list) < exportPage {
+			return nil
+		}
+	}
 }
 
 // proof is a file that proves an entry: it, its place in the tree, and what is signed.

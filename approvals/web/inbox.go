@@ -88,7 +88,7 @@ func (s *Server) inbox(v *visit) error {
 		nobody := cmp.Or(r.NoApprover, signers.missing(r))
 		if r.RunEnded != nil {
 			in.Left = into(in.Left, r, nobody)
-		} else if s.mayApprove(v, r) {
+		} else if s.asks(v, r) {
 			in.Mine = into(in.Mine, r, nobody)
 		} else {
 			in.Rest = into(in.Rest, r, nobody)
@@ -117,6 +117,17 @@ func into(rows []row, r approvals.Request, nobody string) []row {
 // byUrgency sorts by risk, the highest first, then by the time that is left.
 func byUrgency(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int { return record.ByUrgency(a.Request, b.Request) })
+}
+
+// asks reports whether the request still waits for the visitor's own approval.
+func (s *Server) asks(v *visit, r approvals.Request) bool {
+	return s.mayApprove(v, r) && !s.approved(v, r)
+}
+
+// approved reports whether the visitor has approved the request, which takes more people.
+func (s *Server) approved(v *visit, r approvals.Request) bool {
+	all := s.c.People()
+	return slices.ContainsFunc(r.Votes, func(o approvals.Vote) bool { return all.Same(o.By, v.signin.credential.Person) && approving(r, o) })
 }
 
 // mayApprove reports whether the visitor is one of those who may approve a request.

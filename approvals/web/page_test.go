@@ -38,6 +38,7 @@ type house struct {
 	http    *httptest.Server
 	known   atomic.Pointer[[]api.Credential]
 	digests int
+	facts   holdgate.Facts // of the calls that are held from now on
 	log     *audit.Log
 }
 
@@ -125,6 +126,11 @@ func (h *house) hold(risk holdgate.Risk, arguments string, spec holdgate.HoldSpe
 
 func (h *house) holdFor(who approvals.Caller, risk holdgate.Risk, arguments string, spec holdgate.HoldSpec) approvals.Request {
 	h.t.Helper()
+	return h.holdCall(who, risk, holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)}}, spec)
+}
+
+func (h *house) holdCall(who approvals.Caller, risk holdgate.Risk, call holdgate.Call, spec holdgate.HoldSpec) approvals.Request {
+	h.t.Helper()
 	ctx := h.t.Context()
 	h.digests++
 	key := holdgate.Digest(fmt.Sprintf("%064d", h.digests))
@@ -137,10 +143,10 @@ func (h *house) holdFor(who approvals.Caller, risk holdgate.Risk, arguments stri
 	if spec.Allow == nil {
 		spec.Allow = []string{"steer", "edit", "remember"}
 	}
-	call := holdgate.Call{Kind: holdgate.KindToolCall, Agent: who.Agent, Session: who.Session, Door: who.Door, Time: time.Now(),
-		Tool: &holdgate.Tool{Name: "Bash", Arguments: json.RawMessage(arguments)}}
+	call.Agent, call.Session, call.Door, call.Time = who.Agent, who.Session, who.Door, time.Now()
+	facts := h.facts
 	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec,
-		Facts: &holdgate.Facts{}}})
+		Facts: &facts}})
 	must(h.t, err)
 	return r
 }
@@ -387,8 +393,10 @@ func TestSeveralAtOnce(t *testing.T) {
 	b := h.signIn("ada")
 	form := url.Values{"decision": {"approve"}, "sure": {"1"}}
 	var list []approvals.Request
+	h.facts = holdgate.Facts{Commands: []holdgate.Command{{Program: "npm", Argv: []string{"npm", "install", "$PACKAGE"}, Unresolved: []string{"$PACKAGE"}}},
+		Effects: []holdgate.Effect{{Kind: holdgate.EffectDelete, What: "package", Where: "p", Undoable: holdgate.UndoableNo, Says: "Deletes p"}}}
 	for i := range 3 {
-		r := h.hold(holdgate.RiskMedium, fmt.Sprintf(`{"command":"npm install p%d"}`, i), holdgate.HoldSpec{})
+		r := h.hold(holdgate.RiskMedium, fmt.Sprintf(`{"command":"npm install p%d $PACKAGE","description":"The build needs p%d"}`, i, i), holdgate.HoldSpec{})
 		list = append(list, r)
 		form.Add("id", r.ID)
 		form.Add("digest", string(r.Call.Digest))
@@ -398,6 +406,14 @@ func TestSeveralAtOnce(t *testing.T) {
 		if !strings.Contains(page, string(r.Call.Digest)) || !strings.Contains(page, r.Briefing.Summary) {
 			t.Errorf("%s is not on the page", r.ID)
 		}
+	}
+	for _, says := range []string{`class="missing"><li>1 word is not known`, "<li>files.delete: deletes files", "cannot be undone", "left, then it is denied", "its word, not checked"} {
+		if got := strings.Count(page, says); got != len(list) {
+			t.Errorf("%d of %d say %q", got, len(list), says)
+		}
+	}
+	if said, shown := strings.Index(page, `class="said"`), strings.Index(page, "The build needs p0"); said < 0 || shown < said {
+		t.Error("the agent's words stand among what the call does")
 	}
 	form["digest"][1] = "another"
 	status, text, _ := b.do(http.MethodPost, "/several", form)

@@ -53,6 +53,9 @@ func TestVotesAreSigned(t *testing.T) {
 	}
 	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), chromedp.WaitVisible(`form[data-passkey=new]`))
 	key := register(1)
+	if says := value(t, ctx, chromedp.TextContent(`.keys pre`)); says != "people:\n  ada: {roles: [approve, admin], passkeys: [\""+key.Fingerprint+"\"]}" {
+		t.Errorf("what to write into the configuration is %q", says)
+	}
 	picture(t, ctx, "passkeys-1280")
 
 	r := h.hold(holdgate.RiskMedium, `{"command":"make deploy"}`, signs)

@@ -29,6 +29,7 @@ type peopleView struct {
 	Counting bool // one of them counts
 	Passkeys bool
 	Me       string
+	Roles    []string // the visitor's, as a configuration names them
 
 	PushKey string // what a browser subscribes with to be told; empty: none is
 	Told    []push.Subscription
@@ -72,7 +73,7 @@ func (s *Server) people(v *visit) error { return s.showPeople(v, nil) }
 func (s *Server) showPeople(v *visit, g *given) error {
 	all := s.c.People()
 	me, _ := all.Find(v.signin.credential.Person)
-	pv := peopleView{Alone: all.Alone(), Given: g, Passkeys: s.c.Passkeys != nil, Me: v.signin.credential.Person}
+	pv := peopleView{Alone: all.Alone(), Given: g, Passkeys: s.c.Passkeys != nil, Me: v.signin.credential.Person, Roles: me.Roles}
 	list, err := v.api.People(v.Context())
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusNotFound { // they are not changed here
 		for _, n := range all.All() {

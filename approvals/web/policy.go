@@ -2,7 +2,9 @@ package web
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/stats"
 )
 
@@ -52,8 +55,9 @@ type policyView struct {
 
 	Days      int
 	Rows      []ruleRow
-	Input     string // that was tried
-	Decision  string // what came of it
+	Input     string          // that was tried
+	Tried     *client.Verdict // what came of it; nil: nothing was tried
+	Decision  string          // that, as policy writes it
 	Problem   *api.Problem
 	Suggested *api.PolicySuggestions // nil: nobody asked for them
 }
@@ -128,7 +132,9 @@ func (s *Server) tryPolicy(v *visit) error {
 		if err := shown.Indent(jsontext.WithIndent("  ")); err != nil {
 			return err
 		}
-		pv.Decision = string(shown)
+		if pv.Tried, pv.Decision = new(client.Verdict), string(shown); json.Unmarshal(d, pv.Tried) != nil {
+			return fmt.Errorf("reading the decision %q", pv.Decision)
+		}
 	}
 	return s.showPolicy(v, pv)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +16,8 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/briefing"
+	"github.com/holdgate/holdgate/approvals/grants"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // A question is one request as the visitor sees it.
@@ -25,15 +28,15 @@ type requestPage struct {
 	Mine      bool     // the visitor may approve it
 	Names     []string // who may, by name; none where nobody is configured
 	Approving int      // votes for it so far
+	Approved  bool     // one of them is the visitor's
+	More      int      // how many more people it takes
 	Quorum    int      // how many of them it takes
 	Still     []string // who may still answer
 	Unsigned  string   // why nobody can sign an approval, or nothing
-	More      string   // what policy says besides the reason
+	Words     string   // what policy says besides the reason
 	Off       *approvals.Deferral
 	Does      []part             // what it does
 	Folded    bool               // not all of that is there
-	Said      []briefing.Section // what the agent says
-	Before    []briefing.Section // what the session did
 	Opened    bool               // the visitor asked for the whole call
 	Full      []string           // the arguments in full, where the visitor asked for them
 	Closed    string             // why it cannot be approved here, or nothing
@@ -43,6 +46,7 @@ type requestPage struct {
 	Problem   *api.Problem       // why the latest answer was none
 	Form      url.Values         // what that answer was
 	Next      *approvals.Request // that waits besides
+	Once      string             // why no standing approval is possible, or nothing
 	Pointers  []pointer          // arguments that a standing approval can fix
 }
 
@@ -63,12 +67,11 @@ const (
 	lineOf   = 80
 )
 
-// parts are the sections that show the call, and whether they were folded.
+// parts are the sections that show the call, and whether they were folded. What runs
+// stands before what is folded, for the worst of it may be in what is not shown.
 func parts(r approvals.Request, full bool) (list []part, folded bool) {
-	for _, s := range r.Briefing.Sections {
-		if s.Kind == briefing.KindSaid || s.Kind == briefing.KindBefore {
-			continue
-		}
+	long := -1 // the first that is folded
+	for _, s := range ownSections(r.Briefing) {
 		p := part{Section: s}
 		size, to := 0, 0 // how many of its lines are in the first of the screen
 		for i, l := range s.Lines {
@@ -81,6 +84,13 @@ func parts(r approvals.Request, full bool) (list []part, folded bool) {
 			if to == 0 {
 				p.Lines = []string{strings.ToValidUTF8(s.Lines[0][:foldTo*lineOf], "") + "…"}
 			}
+			if long < 0 {
+				long = len(list)
+			}
+		}
+		if long >= 0 && strings.HasPrefix(s.Title, briefing.TitleRuns) { // its end may lie far below
+			list = slices.Insert(list, long, p)
+			continue
 		}
 		list = append(list, p)
 	}
@@ -113,7 +123,7 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 		}
 	}
 	for _, o := range r.Votes {
-		if o.Decision == holdgate.AnswerApprove || o.Decision == holdgate.AnswerChoose {
+		if approving(r, o) {
 			q.Approving++
 		}
 	}
@@ -121,19 +131,12 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 	if err != nil {
 		return err
 	}
-	q.Quorum, q.Unsigned, q.More = max(r.Approvers.Quorum, 1), signers.missing(r), more(r)
+	q.Quorum, q.Unsigned, q.Words = max(r.Approvers.Quorum, 1), signers.missing(r), more(r)
+	q.Approved, q.More = q.Pending && s.approved(v, r), max(q.Quorum-q.Approving, 1)
 	if i := slices.IndexFunc(r.Deferrals, func(d approvals.Deferral) bool {
 		return d.By == v.signin.credential.Person && d.Until.After(time.Now())
 	}); i >= 0 {
 		q.Off = &r.Deferrals[i]
-	}
-	for _, part := range r.Briefing.Sections {
-		switch part.Kind {
-		case briefing.KindSaid:
-			q.Said = append(q.Said, part)
-		case briefing.KindBefore:
-			q.Before = append(q.Before, part)
-		}
 	}
 	q.Opened = v.URL.Query().Has("full")
 	q.Does, q.Folded = parts(r, q.Opened)
@@ -142,6 +145,9 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 	}
 	q.Closed, q.Word, q.Sure = closedHere(r, q.Opened), word(r), sure(r)
 	q.Pointers = pointers(r)
+	if q.Pending && q.Closed == "" && !q.Approved {
+		q.Once = once(v, r)
+	}
 	if found, err := v.api.Session(v.Context(), r.Agent.ID, r.Session.ID); err == nil {
 		q.InSession = &found
 	}
@@ -149,6 +155,24 @@ func (s *Server) showRequest(v *visit, status int, r approvals.Request, problem 
 		q.Next = s.next(v, r.ID)
 	}
 	return s.show(v, status, "request", cmp.Or(r.Briefing.Summary, "Request "+r.ID), q)
+}
+
+// once says why approving the request cannot stand for calls to come, or nothing.
+func once(v *visit, r approvals.Request) string {
+	if slices.Contains(r.Allow, grants.WayRemember) && len(r.Options) == 0 {
+		return ""
+	}
+	_, err := v.api.Preview(v.Context(), r.ID, approvals.Remember{Scope: record.ScopeSession, For: time.Hour, Match: record.Match{Kind: record.MatchExact}})
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		_, why, _ := strings.Cut(p.Detail, ": ")
+		return cmp.Or(why, p.Detail)
+	}
+	return "policy lets this call be approved for this time alone"
+}
+
+// approving reports whether a vote lets the call go on, once enough others do.
+func approving(r approvals.Request, o approvals.Vote) bool {
+	return o.Decision == holdgate.AnswerApprove || o.Decision == holdgate.AnswerEdit || o.Decision == holdgate.AnswerChoose && releases(r, o.Choice)
 }
 
 // more is what policy's message says that the reason, the summary and the call do not.
@@ -188,7 +212,7 @@ func (s *Server) next(v *visit, but string) *approvals.Request {
 	}
 	var rows []row
 	for _, r := range p.Requests {
-		if r.ID != but && s.mayApprove(v, r) {
+		if r.ID != but && s.asks(v, r) {
 			rows = append(rows, row{Request: r})
 		}
 	}

@@ -65,7 +65,7 @@ func furnished(t *testing.T) (*house, []screen) {
 		list = append(list, screen{path: path})
 	}
 	return h, append(list,
-		screen{"/policy", []string{`form[action="/policy/try"] button`}},
+		screen{"/policy", []string{`form[action^="/policy/try"] button`}},
 		screen{"/policy/draft?request=" + high.ID, []string{`button[value=never]`}},
 		screen{"/policy?suggest=1", []string{`form[action="/policy/review"] button`}})
 }

@@ -47,6 +47,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -164,6 +165,7 @@ func (s *Server) routes() map[string]func(*visit) error {
 		"GET /sessions/{id}":              s.session,
 		"POST /sessions/{id}":             s.setSession,
 		"GET /history":                    s.history,
+		"GET /history/export":             s.export,
 		"GET /history/{seq}/proof":        s.proof,
 		"GET /grants":                     s.grants,
 		"POST /grants/{id}/revoke":        s.revoke,
@@ -305,9 +307,25 @@ func (s *Server) fail(v *visit, err error) {
 			p = &api.Problem{Status: http.StatusInternalServerError, Title: "This did not work", Detail: "The sidecar's log says why."}
 		}
 	}
-	if err := s.show(v, p.Status, "problem", p.Title, p); err != nil {
+	if err := s.show(v, p.Status, "problem", p.Title, trouble{p, cameFrom(v.Request)}); err != nil {
 		s.c.Logger.ErrorContext(v.Context(), "showing a problem", "error", err)
 	}
+}
+
+// A trouble is what went wrong, and the path of the page that led to it.
+type trouble struct {
+	*api.Problem
+
+	Back string // empty: it is not known, or the list of what waits
+}
+
+// cameFrom is the path of the page of ours that a form was sent from, or nothing.
+func cameFrom(r *http.Request) string {
+	u, err := url.Parse(r.Referer())
+	if err != nil || u.Host != r.Host || u.Path == "/" || r.Method != http.MethodPost {
+		return ""
+	}
+	return u.RequestURI()
 }
 
 // A screen is what every template is given.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/briefing"
 	"github.com/holdgate/holdgate/approvals/stats"
-	"github.com/holdgate/holdgate/store/audit"
 )
 
 // words are the functions of the templates. What an agent can have a word in goes
@@ -29,6 +29,17 @@ var words = template.FuncMap{
 	"query":   url.QueryEscape,
 	"path":    url.PathEscape,
 	"missing": missing,
+	"own":     ownSections,
+	"sections": func(b approvals.Briefing, kind string) []briefing.Section {
+		return slices.DeleteFunc(slices.Clone(b.Sections), func(s briefing.Section) bool { return s.Kind != kind })
+	},
+	"question": question,
+	"state": func(s any) string {
+		if text := visible(s); text != "waiting_approval" {
+			return text
+		}
+		return "waits for a person"
+	},
 	"who":     who,
 	"silence": silence,
 	"can": func(list []string, way string) bool {
@@ -37,7 +48,7 @@ var words = template.FuncMap{
 	"fraction": fraction,
 	"join":     func(list []string, by string) string { return visible(strings.Join(list, by)) },
 	"rowOf":    func(r row, now time.Time) map[string]any { return map[string]any{"Row": r, "Now": now} },
-	"entriesOf": func(list []audit.Entry, now time.Time) map[string]any {
+	"entriesOf": func(list []entryRow, now time.Time) map[string]any {
 		return map[string]any{"List": list, "Now": now}
 	},
 	"diffClass": func(l string) string { return lineClass(briefing.Section{Kind: briefing.KindDiff}, l) },
@@ -114,6 +125,24 @@ func silence(r approvals.Request) string {
 		return "it is APPROVED by itself"
 	}
 	return "it is denied"
+}
+
+// ownSections are those that show the call itself.
+func ownSections(b approvals.Briefing) []briefing.Section {
+	return slices.DeleteFunc(slices.Clone(b.Sections), func(s briefing.Section) bool { return s.Kind == briefing.KindSaid || s.Kind == briefing.KindBefore })
+}
+
+// question is the beginning of what an agent asks at a gate, in at most this many
+// characters of one line, or nothing.
+func question(r approvals.Request, most int) string {
+	if r.Call.Gate == nil {
+		return ""
+	}
+	text := []rune(strings.Join(strings.Fields(r.Call.Gate.Message), " "))
+	if len(text) > most {
+		return holdgate.Visible(string(text[:most-1])) + "…"
+	}
+	return holdgate.Visible(string(text))
 }
 
 // missing counts what of a call is not shown, one fact a line.
