@@ -1,10 +1,8 @@
 package record
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -84,31 +82,6 @@ func (r Request) Answered() bool {
 		return false
 	}
 	return r.Outcome.Decision != holdgate.AnswerEdit || r.Approvers.Quorum <= 1
-}
-
-// Target names in one word what the call is about, for a person to type: a folder, a
-// branch, a table, what the worst of its effects is on; else its tool, its gate, or
-// the request itself, also where the name is too long to be typed.
-func (r Request) Target() string {
-	const long = 60
-	if e := r.Briefing.Effects; len(e) > 0 {
-		word, _, _ := strings.Cut(e[0].Where, ", ")
-		if e[0].What != "file" && e[0].What != "folder" { // "deployment api namespace=web"
-			words := slices.DeleteFunc(strings.Fields(word), func(w string) bool { return strings.Contains(w, "=") })
-			word = strings.Join(words[max(len(words)-1, 0):], "")
-		}
-		if word != "" && word == strings.TrimSpace(word) && len(word) <= long && !strings.ContainsAny(word, "⟨…") {
-			return holdgate.Visible(word)
-		}
-	}
-	name := r.Gate
-	if r.Call.Tool != nil {
-		name = r.Call.Tool.Name
-	}
-	if name = holdgate.Visible(name); len(name) <= long {
-		return cmp.Or(name, r.ID)
-	}
-	return r.ID
 }
 
 // Able are those of the people who may approve the pending request as it is. There

@@ -138,7 +138,7 @@ func TestWithoutScripts(t *testing.T) {
 		steps        []chromedp.Action[chromedp.Void]
 	}{
 		{"approve", "approve", holdgate.RiskHigh, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.Click(`input[name=sure]`)}},
-		{"approve what is critical", "approve", holdgate.RiskCritical, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`input[name=typed]`, "Bash")}},
+		{"approve what is critical", "approve", holdgate.RiskCritical, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`input[name=typed]`, "rm build")}},
 		{"deny", "deny", holdgate.RiskHigh, holdgate.StatusDenied, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "not today")}},
 		{"steer", "steer", holdgate.RiskMedium, holdgate.StatusSteered, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "use a branch")}},
 	} {

@@ -76,7 +76,7 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 		{"a key that was meant for something else", "delete", "", "y\n", command.ExitFailed, holdgate.StatusPending},
 		{"what was typed before the question is no answer", "delete", "yes\nyes\n", "\n", command.ExitFailed, holdgate.StatusPending},
 		{"yes is not enough where the risk is critical", "critical", "", "yes\n", command.ExitFailed, holdgate.StatusPending},
-		{"the tool's name is", "critical", "", "Bash\n", command.ExitDone, holdgate.StatusApproved},
+		{"what it is about is", "critical", "", "rm /\n", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,11 +122,11 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", command.ExitUsage, holdgate.StatusPending},
-		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "Bash", command.ExitFailed, holdgate.StatusPending},
-		{"nothing does neither", approve, "critical", "", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
-		{"a word that was typed before", approve, "critical", "Bash\n", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
-		{"the tool's name does", approve, "critical", "", "Bash\n", "Bash", command.ExitDone, holdgate.StatusApproved},
-		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "Bash", command.ExitFailed, holdgate.StatusPending},
+		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "rm /", command.ExitFailed, holdgate.StatusPending},
+		{"nothing does neither", approve, "critical", "", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
+		{"a word that was typed before", approve, "critical", "rm /\n", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
+		{"what it is about does", approve, "critical", "", "rm /\n", "rm /", command.ExitDone, holdgate.StatusApproved},
+		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
 		{"an option that lets it go on", choose, "choice", "", "\n", "choose", command.ExitFailed, holdgate.StatusPending},
 		{"and is confirmed", choose, "choice", "", "yes\n", "choose", command.ExitDone, holdgate.StatusApproved},
 		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", command.ExitDone, holdgate.StatusDenied},
