@@ -15,12 +15,15 @@ type Effect struct {
 	Undoable Undoable `json:"undoable"`
 	Because  string   `json:"because,omitempty"`
 	As       string   `json:"as,omitempty"` // the user as whom, where that is another
-	On       string   `json:"on,omitempty"` // the machine, where that is another
+	On       string   `json:"on,omitempty"` // the machine, where that is another, or the server of a database
 	// Says is a sentence without its full stop, for people: "Deletes ./build and
 	// everything in it". It quotes the call: show it as [Visible] writes it.
 	Says string `json:"says"`
 	// Later says that the command is about what runs later by itself.
 	Later bool `json:"-"`
+	// Harm names the sort of harm, so that a summary can name two sorts: effects of one
+	// sort have it in common. It is empty where little is lost.
+	Harm string `json:"-"`
 }
 
 // Plain reports whether there is nothing to take back, such as of a reading.

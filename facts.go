@@ -84,6 +84,9 @@ type Command struct {
 	Dir string `json:"-"`
 	As  string `json:"-"`
 	On  string `json:"-"`
+	// Server is the server of which it is a client, as "db1:5433", where it sends SQL and
+	// names one; several are joined by " or ".
+	Server string `json:"-"`
 	// Acts say what names in its code do where no reader could tell to what, the worst
 	// first, each kind once.
 	Acts []Act `json:"-"`

@@ -198,7 +198,7 @@ func (b *briefer) call(c holdgate.Call) *briefer {
 		b.summary(asksServer(c.MCP))
 	case c.HTTP != nil:
 		if b.facts != nil && len(b.facts.Effects) > 0 {
-			b.summary(worst(b.facts.Effects))
+			b.summary(worst(b.facts.Effects, ""))
 		} else {
 			b.summary(c.HTTP.Method + " " + c.HTTP.Host + c.HTTP.Path)
 		}

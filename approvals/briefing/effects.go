@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 )
@@ -49,26 +51,51 @@ func (b *briefer) byRun(agent holdgate.Agent) {
 
 // oneLine is a text of bounded length that is safe to show.
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
-	if head, _ := cut(s, MaxSummary, MaxSummary-1, 0); head != s {
-		s = head + "…"
-	}
-	return holdgate.Visible(s)
+	return holdgate.Visible(shortened(flat(s), MaxSummary))
 }
 
-// worst is what the first of the effects says, and how many there are besides
-// that leave something behind.
-func worst(effects []holdgate.Effect) string {
-	more := 0
+// flat is a text on one line.
+func flat(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
+}
+
+// shortened is a text of at most so many characters.
+func shortened(s string, most int) string {
+	if head, _ := cut(s, most, most-1, 0); head != s {
+		return head + "…"
+	}
+	return s
+}
+
+// worst is what the first of the effects says, then the first one that does harm of
+// another sort, and how many there are besides that leave something behind. What follows
+// comes last, and fits: neither sort of harm can push the other one out.
+func worst(effects []holdgate.Effect, follows string) string {
+	first, second, more := effects[0], "", 0
 	for _, e := range effects[1:] {
-		if !e.Plain() {
+		switch {
+		case second == "" && e.Harm != "" && e.Harm != first.Harm:
+			second = e.Says
+		case !e.Plain():
 			more++
 		}
 	}
-	if more == 0 {
-		return effects[0].Says
+	if more > 0 {
+		follows = fmt.Sprintf(", and %d more", more) + follows
 	}
-	return fmt.Sprintf("%s, and %d more", effects[0].Says, more)
+	room := MaxSummary - utf8.RuneCountInString(follows)
+	says, also := flat(first.Says), ""
+	if second != "" {
+		also = flat(Also(second))
+	}
+	says = shortened(says, max(room/2, room-utf8.RuneCountInString(also)))
+	return says + shortened(also, room-utf8.RuneCountInString(says)) + follows
+}
+
+// Also is how a summary goes on with a second effect.
+func Also(says string) string {
+	r, n := utf8.DecodeRuneInString(says)
+	return "; " + string(unicode.ToLower(r)) + says[n:]
 }
 
 const cannotBeUndone = "cannot be undone"

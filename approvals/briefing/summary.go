@@ -23,12 +23,12 @@ func (b *briefer) summarise(t *holdgate.Tool, args []member, edits []edit) strin
 	case f == nil:
 	case len(f.ParseErrors) > 0:
 		if len(f.Effects) > 0 && f.Effects[0].What != "tool" && (f.Effects[0].Undoable == holdgate.UndoableNo || f.Effects[0].Kind == holdgate.EffectRun) {
-			return worst(f.Effects) + ", and not all of it could be read"
+			return worst(f.Effects, ", and not all of it could be read")
 		}
 	case len(edits) > 0 && len(f.Commands) == 0 && (len(f.Effects) == 0 || f.Effects[0].What != "tool"):
 		return b.changed(edits)
 	case len(f.Effects) > 0:
-		return worst(f.Effects)
+		return worst(f.Effects, "")
 	case len(f.Commands) > 0:
 		return "Runs " + b.programs(f.Commands)
 	}

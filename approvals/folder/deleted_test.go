@@ -108,6 +108,14 @@ func TestWhatIsDeletedIsTold(t *testing.T) {
 		"policy hides it":   {holdgate.Decision{Facts: removal(dir, "src"), Redact: []string{"/arguments/command"}}, "Deletes src and everything in it", briefing.WhereGitKeeps},
 	} {
 		t.Run(name, func(t *testing.T) {
+			second := briefing.Briefing{Effects: append([]holdgate.Effect{{Says: "Writes x"}}, c.d.Facts.Effects...), Undo: briefing.WhereGitKeeps}
+			second.Summary = "Writes x" + briefing.Also(c.d.Facts.Effects[0].Says) + ", and 1 more"
+			facts := *c.d.Facts
+			facts.Effects = second.Effects
+			Complete(&second, holdgate.Decision{Facts: &facts, Redact: c.d.Redact})
+			if want := "Writes x" + briefing.Also(c.says) + ", and 1 more"; second.Summary != want {
+				t.Errorf("as the second: %q, want %q", second.Summary, want)
+			}
 			b := briefing.Briefing{Summary: c.d.Facts.Effects[0].Says + ", and 1 more", Effects: c.d.Facts.Effects, Undo: briefing.WhereGitKeeps}
 			Complete(&b, c.d)
 			if b.Summary != c.says+", and 1 more" || b.Effects[0].Says != c.says || b.Undo != c.undo {

@@ -44,8 +44,8 @@ func Complete(b *briefing.Briefing, d holdgate.Decision) {
 	}
 }
 
-// say writes an effect anew, and in the summary, which begins with the first. What has been
-// cut, or would be, stays as it is.
+// say writes an effect anew, and in the summary, which begins with the first and may go on
+// with another. What has been cut, or would be, stays as it is.
 func say(b *briefing.Briefing, i int, write func(string) string) (said bool) {
 	old := b.Effects[i].Says
 	says := write(old)
@@ -53,8 +53,14 @@ func say(b *briefing.Briefing, i int, write func(string) string) (said bool) {
 		return false
 	}
 	b.Effects[i].Says = says
-	if rest, ok := strings.CutPrefix(b.Summary, old); ok && i == 0 && utf8.RuneCountInString(says+rest) <= briefing.MaxSummary {
-		b.Summary = says + rest
+	sum := b.Summary
+	if i > 0 {
+		sum = strings.Replace(sum, briefing.Also(old), briefing.Also(says), 1)
+	} else if rest, ok := strings.CutPrefix(sum, old); ok {
+		sum = says + rest
+	}
+	if utf8.RuneCountInString(sum) <= briefing.MaxSummary {
+		b.Summary = sum
 	}
 	return true
 }

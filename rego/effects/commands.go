@@ -198,6 +198,17 @@ func runs(what string, c command, says string) holdgate.Effect {
 	return holdgate.Effect{Kind: holdgate.EffectRun, What: what, Where: c.Program, Undoable: holdgate.UndoableUnknown, Because: "code", Says: says}
 }
 
+// codeShown marks the running of code that stands in the call, where people read it beside
+// what is known of it.
+func (c command) codeShown(e holdgate.Effect) holdgate.Effect {
+	if !slices.ContainsFunc(c.Unresolved, func(u string) bool {
+		return strings.ContainsAny(u, "$`") || u == "stdin" && c.Stdin != "heredoc"
+	}) {
+		e.Harm = harmShown
+	}
+	return e
+}
+
 // unknown adds a command of which is not known what it is, or whose files nobody
 // was shown. It reports false where its class says more.
 func (w *work) unknown(c command) bool {
@@ -208,13 +219,13 @@ func (w *work) unknown(c command) bool {
 	case c.Program == "":
 		w.add(c, weighsGrave-3, runs("code", c, "Runs what is known only when it runs: "+line(c.Unresolved)))
 	case slices.Contains(c.Unresolved, "stdin") && c.Stdin != "":
-		w.add(c, weighsGrave-3, runs("code", c, "Runs what it reads from a "+c.Stdin+" as code: "+line(c.Argv)))
+		w.add(c, weighsGrave-3, c.codeShown(runs("code", c, "Runs what it reads from a "+c.Stdin+" as code: "+line(c.Argv))))
 	case len(hidden) > 0 && slices.Contains(understood, c.Class):
 		w.add(c, weighsSome+4, runs("file", c, "Runs "+listing(hidden)+", of which nobody was shown what is in it"))
 	case len(c.Unbound) > 0 && c.Class == "pass":
 		w.add(c, weighsSome+3, runs("file", c, "Runs "+listing(c.Unbound)+" of the project"))
 	case len(c.Unresolved) > 0 && slices.Contains(understood, c.Class):
-		w.add(c, weighsGrave-4, runs("code", c, "Runs "+line(c.Argv)+": what that does is known only when it runs"))
+		w.add(c, weighsGrave-4, c.codeShown(runs("code", c, "Runs "+line(c.Argv)+": what that does is known only when it runs")))
 	default:
 		return false
 	}

@@ -99,7 +99,7 @@ func (w *work) fed(c command, e holdgate.Effect) bool {
 	if db := c.base(); db != "" {
 		e.Says += " in the database " + quoted(db)
 	}
-	w.add(c, weighsGrave-2, with(e, e.Says+", and nobody was shown what is in it"))
+	w.add(c, weighsGrave-2, e, "and nobody was shown what is in it")
 	return true
 }
 

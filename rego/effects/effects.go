@@ -52,11 +52,32 @@ func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) [
 	slices.SortStableFunc(w.found, func(a, b weighed) int { return cmp.Compare(b.weight, a.weight) })
 	var effects []holdgate.Effect
 	for _, e := range w.found {
+		e.Harm = e.harm()
 		if !slices.Contains(effects, e.Effect) {
 			effects = append(effects, e.Effect)
 		}
 	}
 	return effects
+}
+
+// harm names the sort of harm that an effect does, if it weighs enough for people to
+// hear of it beside a worse one.
+func (e weighed) harm() string {
+	if e.weight < weighsSome-1 || e.Plain() || e.Harm == harmShown {
+		return ""
+	}
+	what := e.What
+	switch {
+	case e.Harm != "":
+		return e.Harm
+	case e.Later:
+		return harmsLater
+	case e.Kind == holdgate.EffectRun:
+		what = ""
+	case what == "folder":
+		what = "file"
+	}
+	return strings.Join([]string{string(e.Kind), what, e.On}, " ")
 }
 
 // work is the work on one call.
@@ -167,6 +188,12 @@ func (c command) names(p string) bool {
 	return slices.ContainsFunc(c.Argv, func(word string) bool { return strings.Contains(word, p) })
 }
 
+// Harms that are no kind of effect.
+const (
+	harmsLater = "later" // what is left behind runs later by itself
+	harmShown  = "shown" // code that the call shows; for [holdgate.Effect.Harm] it is none
+)
+
 // weighed is an effect and how much people should want to hear of it first. The
 // weights are the package's own matter: only their order is seen.
 type weighed struct {
@@ -192,7 +219,7 @@ const (
 
 // add adds an effect of a command. Notes end its sentence.
 func (w *work) add(c command, weight int, e holdgate.Effect, notes ...string) {
-	e.As, e.On = c.As, c.On
+	e.As, e.On = c.As, cmp.Or(c.Server, c.On)
 	if e.As == "" && c.privileged() {
 		e.As = "another user"
 	}
@@ -202,7 +229,10 @@ func (w *work) add(c command, weight int, e holdgate.Effect, notes ...string) {
 		where = " as " + e.As
 	}
 	if e.On != "" {
-		where += " on " + quoted(e.On)
+		where += " on " + machines(e.On)
+	}
+	if c.Server != "" && c.On != "" {
+		where += ", asked from " + quoted(c.On)
 	}
 	if i := strings.LastIndex(e.Says, " ("); i > 0 && strings.HasSuffix(e.Says, ")") {
 		e.Says = e.Says[:i] + where + e.Says[i:]

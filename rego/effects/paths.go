@@ -102,7 +102,7 @@ func (w *work) files(access string, list []holdgate.Path) (e holdgate.Effect, we
 		case p.Self:
 			weight, note = weighsMost-1, "by which Holdgate decides"
 		case p.Class == "persistence":
-			weight = weighsGrave + 8
+			weight, e.Harm = weighsGrave+8, harmsLater
 		case p.Class != "":
 			weight = weighsGrave - 4
 		case scratch(list):

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,18 +16,50 @@ func (w *work) statements() {
 			continue
 		}
 		e, weight := statement(s)
-		by := command{}
-		for _, c := range w.commands {
-			if c.Class == "database" {
-				by = c
-				break
-			}
-		}
+		by := w.client()
 		if db := by.database(); db != "" && e.Kind != holdgate.EffectRead {
 			e.Says += " in the database " + quoted(db)
 		}
 		w.add(by, weight, e)
 	}
+}
+
+// client is the command to which the statements of the call go. Where several could be
+// meant its server names them all.
+func (w *work) client() (by command) {
+	var servers []string
+	for _, c := range w.commands {
+		if c.Class != "database" {
+			continue
+		}
+		if by.Program == "" {
+			by = c
+		}
+		if server := cmp.Or(c.Server, unnamed); !slices.Contains(servers, server) {
+			servers = append(servers, server)
+		}
+	}
+	if i := slices.Index(servers, unnamed); i >= 0 { // it reads better behind the others
+		servers = append(slices.Delete(servers, i, i+1), unnamed)
+	}
+	if len(servers) > 1 {
+		by.Server = strings.Join(servers, " or ")
+	}
+	return by
+}
+
+// unnamed stands for the server of a client that names none.
+const unnamed = "a server that is not named"
+
+// machines writes out those that could be meant, which are joined by " or ".
+func machines(on string) string {
+	each := strings.Split(on, " or ")
+	for i, m := range each {
+		if m != unnamed {
+			each[i] = quoted(short(m, 60))
+		}
+	}
+	return strings.Join(each, " or ")
 }
 
 // database is the database that a client names.
@@ -47,8 +80,8 @@ func (c command) database() string {
 
 func statement(s holdgate.Statement) (holdgate.Effect, int) {
 	tables := listing(s.Tables)
-	unnamed := tables == ""
-	if unnamed {
+	nameless := tables == ""
+	if nameless {
 		tables = "what is not named"
 	}
 	object := s.Object
@@ -59,7 +92,7 @@ func statement(s holdgate.Statement) (holdgate.Effect, int) {
 		return holdgate.Effect{Kind: kind, What: what, Where: strings.Join(s.Tables, ", "), Undoable: holdgate.UndoableNo, Because: "database", Says: says}, weight
 	}
 	name := tables
-	if unnamed {
+	if nameless {
 		name = quoted(named(s))
 	}
 	switch s.Verb {

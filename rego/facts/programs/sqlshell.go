@@ -71,6 +71,8 @@ func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	sqlOutput(s, in, o)
 	if shortened(words, long) {
 		c.Unbound = append(c.Unbound, "an option that is not read here")
+	} else {
+		c.Server = sqlServer(s, in, o)
 	}
 	sqlGiven(s, given, c)
 	for _, f := range append(o.Values("f", "file"), o.Values("i", "")...) {
