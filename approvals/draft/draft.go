@@ -50,8 +50,9 @@ type File struct {
 }
 
 // Open writes the arguments into a folder of its own that others cannot read, in
-// memory where the system has such a place.
-func Open(r approvals.Request) (*File, error) {
+// memory where the system has such a place. A text that was left there before stands in
+// their place, unless it is nil.
+func Open(r approvals.Request, left []byte) (*File, error) {
 	text, err := pretty(r.Call.Tool.Arguments)
 	if err != nil {
 		return nil, err
@@ -61,6 +62,9 @@ func Open(r approvals.Request) (*File, error) {
 		return nil, fmt.Errorf("making a folder to edit in: %w", err)
 	}
 	f := &File{Path: filepath.Join(dir, "arguments.json"), before: text}
+	if left != nil {
+		text = left
+	}
 	if err := os.WriteFile(f.Path, text, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the arguments: %w", err), f.Remove())
 	}
@@ -78,8 +82,24 @@ func (f *File) Remove() error { return os.RemoveAll(filepath.Dir(f.Path)) }
 
 // A Change is what a person has made of the arguments.
 type Change struct {
+	// Text is what the editor has left, also where no arguments can be made of it; nil
+	// where that is what it was given first.
+	Text      []byte
 	Arguments jsontext.Value
 	Lines     []page.Line // what differs, as a screen shows it
+}
+
+// Shown is the change for a screen: what differs, or the text where nothing can be made
+// of it.
+func (c Change) Shown() []page.Line {
+	if c.Arguments != nil {
+		return c.Lines
+	}
+	lines := []page.Line{{Label: "  ", Text: "what you typed", Style: page.Strong}}
+	for _, l := range strings.Split(strings.TrimSuffix(string(c.Text), "\n"), "\n") {
+		lines = append(lines, page.Line{Label: "  | ", Text: holdgate.Visible(l)})
+	}
+	return lines
 }
 
 // Read reads what the editor has left.
@@ -95,7 +115,11 @@ func (f *File) Read() (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	return changed(f.before, text)
+	c, err := changed(f.before, text)
+	if string(text) != string(f.before) {
+		c.Text = text
+	}
+	return c, err
 }
 
 // Of is what the text makes of a request's arguments. It is an [*UnusableError] where

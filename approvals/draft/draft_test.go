@@ -48,7 +48,7 @@ func TestEditable(t *testing.T) {
 
 func TestAFileIsThePersonsAlone(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	f, err := draft.Open(request("{\"command\":\"rm \u202e x\",\"n\":1.50}"))
+	f, err := draft.Open(request("{\"command\":\"rm \u202e x\",\"n\":1.50}"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/draft"
 )
 
 // allows reports whether policy lets the request be answered so.
@@ -186,6 +187,14 @@ func (m *model) decided(msg decidedMsg) {
 		m.ask.since = m.now()
 	}
 	m.note = became(msg)
+	switch {
+	case m.ask == nil:
+	case msg.err == nil:
+		m.ask.left = draft.Change{}
+	default:
+		m.note += m.ask.goOn()
+		m.lateEdit()
+	}
 }
 
 // became says what became of an answer.

@@ -21,9 +21,10 @@ type ask struct {
 	pager
 
 	r       approvals.Request
-	full    bool // the call is whole, and its arguments stand below the page
-	folded  bool // a part of it is not, and nothing is approved
-	sending bool // an answer is on its way
+	full    bool         // the call is whole, and its arguments stand below the page
+	folded  bool         // a part of it is not, and nothing is approved
+	sending bool         // an answer is on its way
+	left    draft.Change // what the person's editor has left last and was not sent
 }
 
 // An openedMsg is a request as it is now.
@@ -88,14 +89,19 @@ func (m *model) renew(r approvals.Request) {
 	if same {
 		return
 	}
-	m.layOut()
+	edited := m.edit != nil
 	m.always, m.edit = nil, nil
+	m.layOut()
+	if edited {
+		m.note = "This request has changed: look at it again" + a.goOn()
+	}
 	if m.prompt != nil && m.prompt.kind != promptFilter {
 		if m.prompt.releases() || r.Status.Final() {
 			m.prompt = nil
 		}
-		m.note = "This request has changed: look at it again."
+		m.note = "This request has changed: look at it again" + a.goOn()
 	}
+	m.lateEdit()
 }
 
 // state is what of a request makes another page, and another question, where it

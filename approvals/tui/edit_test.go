@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 )
 
 // edits has the person's editor be a command.
@@ -58,9 +59,9 @@ func TestWhatAnEditorLeavesIsChecked(t *testing.T) {
 	for _, c := range []struct{ editor, want string }{
 		{"true", "nothing was changed"},
 		{"false", "not edited: exit status 1"},
-		{"echo '[1]' >", "not usable: they must be one JSON object"},
-		{`printf '{"command":"a","command":"b"}' >`, "not usable: duplicate object member"},
-		{"head -c 2000000 /dev/zero >", "more than 1048576"},
+		{"echo '[1]' >", "not edited; e opens your text again: they must be one JSON object"},
+		{`printf '{"command":"a","command":"b"}' >`, "again: duplicate object member"},
+		{"head -c 2000000 /dev/zero >", "reading what was edited"},
 	} {
 		d.edits(c.editor)
 		d.slowly("e")
@@ -70,6 +71,15 @@ func TestWhatAnEditorLeavesIsChecked(t *testing.T) {
 	if d.m.edit != nil {
 		t.Error("an edit is shown that cannot be sent")
 	}
+	d.edits(`f() { grep -q '^{"x' "$1" && echo '{"command":"late"}' >"$1"; }; f`) // it gets the text that was left
+	d.m.ask.left.Text = []byte(`{"x`)
+	d.slowly("e")
+	d.shows(`+  "command": "late"`)
+	d.edits("echo '[2]' >")
+	d.slowly("e") // on the change: it stays, for it is good
+	d.shows("your last text is not used; e opens your text again: ")
+	d.shows(`+  "command": "late"`)
+	d.slowly("esc")
 	d.edits("sed -i s/src/gen/")
 	d.slowly("e", "esc")
 	if got := d.status(r); got != holdgate.StatusPending {
@@ -83,4 +93,44 @@ func TestWhatAnEditorLeavesIsChecked(t *testing.T) {
 	d.read()
 	d.slowly("e")
 	d.shows("policy does not let this call be edited")
+}
+
+// An edit that comes too late is not sent, and stays on the screen.
+func TestAnEditThatComesTooLateIsShown(t *testing.T) {
+	for name, late := range map[string]func(d *desk, elsewhere func()){
+		"while it is typed": func(d *desk, elsewhere func()) {
+			d.m.runs = func(cmd *exec.Cmd, done tea.ExecCallback) tea.Cmd {
+				return func() tea.Msg {
+					elsewhere()
+					return done(cmd.Run())
+				}
+			}
+			d.slowly("e")
+		},
+		"while it is looked at": func(d *desk, elsewhere func()) {
+			d.slowly("e")
+			d.shows("what you change")
+			elsewhere()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSidecar(t)
+			r := s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskMedium), func(d *holdgate.Decision) { d.Hold.Allow = []string{"edit"} })
+			d := sit(t, s)
+			d.slowly("enter")
+			d.read()
+			d.edits("sed -i s/src/mine/")
+			late(d, func() { other(s, r, approvals.Vote{Decision: holdgate.AnswerDeny, Digest: r.Call.Digest}) })
+			d.until("it is told", func() bool {
+				return strings.Contains(d.m.note, "your edit was not sent: this request is denied already, by ")
+			})
+			d.shows("./mine")
+			d.slowly("y")
+			d.shows("./mine")
+			d.slowly("esc")
+			if d.m.edit != nil {
+				t.Error("Esc does not leave it")
+			}
+		})
+	}
 }

@@ -111,6 +111,8 @@ type dialogue struct {
 func (d *dialogue) layOut() {
 	d.q.colour = d.s.o.Colour
 	switch {
+	case d.q.gone != "":
+		d.q.page = append([]page.Line{{Text: d.q.gone, Style: page.Strong}, {}}, d.q.left.Shown()...)
 	case d.q.change != nil:
 		d.q.page = d.q.change.Lines
 	case d.q.keep != nil:
@@ -180,9 +182,10 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 		return never(), true // others may have to approve it too
 	}
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Word() == api.ProblemDecided {
-		return never(), true
+		r, err := d.s.o.Door.Request(ctx, d.q.r.ID)
+		return never(), err != nil || d.over(r)
 	}
-	d.q.note = "nothing was decided: " + holdgate.Visible(err.Error())
+	d.q.note = "nothing was decided: " + holdgate.Visible(err.Error()) + d.q.goOn()
 	if r, err := d.s.o.Door.Request(ctx, d.q.r.ID); err == nil && d.q.changed(r) {
 		d.layOut()
 		return time.Time{}, false
@@ -193,6 +196,9 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 
 // refresh sees whether the request has ended elsewhere, or has changed.
 func (d *dialogue) refresh(ctx context.Context) (over bool) {
+	if d.q.gone != "" {
+		return false
+	}
 	see := d.s.o.Door.Request
 	if d.q.byItself() && !d.q.folded && !d.q.cramped {
 		see = d.s.o.Door.Shown
@@ -202,9 +208,10 @@ func (d *dialogue) refresh(ctx context.Context) (over bool) {
 		return false // it is looked at again
 	}
 	if r.Status.Final() {
-		return true
+		return d.over(r)
 	}
 	if d.q.changed(r) {
+		d.q.note = "this request has changed: look at it again" + d.q.goOn()
 		d.layOut()
 		return false
 	}

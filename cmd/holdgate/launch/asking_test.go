@@ -84,6 +84,34 @@ func TestThePersonEditsInTheAgentsTerminal(t *testing.T) {
 	tm.ended(0)
 }
 
+// What a person types into the editor stays theirs: an edit that cannot be used is opened
+// again as they left it, and one that comes too late is shown.
+func TestAnEditThatIsNotSentIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "ask", "rm -rf data")
+	r.cmd.Env = append(r.cmd.Env, `EDITOR=sh -c 'grep -q mine "$1" && sed -i "s/mine.*/mine\"}/" "$1" || echo "{\"command\":\"mine" >"$1"' edit`)
+	tm := attach(r)
+	tm.answers("e")
+	tm.sees("not edited: the arguments are not usable")
+	tm.sees("e opens your text again")
+	tm.sees("[e]dit")
+	tm.answers("e")
+	tm.sees(`+  "command": "mine"`)
+	tm.sees("typed in full")
+	held := tm.pending(1)[0]
+	if _, err := tm.client().Decide(t.Context(), held.ID, api.Decision{Decision: holdgate.AnswerDeny, Digest: held.Call.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	tm.sees("Your edit was not sent.")
+	tm.sees(`+  "command": "mine"`)
+	tm.sees("Enter goes on: ")
+	<-time.After(settled)
+	tm.types("\r")
+	tm.sees("was not run")
+	tm.types("bye\r")
+	tm.ended(0)
+}
+
 func TestAReasonIsAskedFor(t *testing.T) {
 	t.Parallel()
 	tm := inTerminal(t, "ask", "rm -rf data")

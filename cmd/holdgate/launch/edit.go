@@ -9,37 +9,80 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/draft"
 )
 
 // edit has the person change the arguments in their editor, which gets the terminal
-// for that, and then shows what they changed. Nothing is sent yet.
+// for that, and then shows what they changed. Nothing is sent yet. What they typed stays
+// theirs: where nothing can be made of it they are asked as before, and edit on.
 func (d *dialogue) edit(ctx context.Context, keys <-chan stroke) {
+	q := &d.q
 	change, err := d.edited(ctx, keys)
+	if change.Text != nil {
+		q.left = &change
+	}
 	switch {
 	case errors.Is(err, draft.ErrSame):
-		d.q.note = draft.ErrSame.Error()
+		q.change, q.left = nil, nil
+		q.note = draft.ErrSame.Error()
+	case err != nil && q.change != nil:
+		q.note = "what you typed last is not used: " + holdgate.Visible(err.Error()) + q.goOn()
 	case err != nil:
-		d.q.note = "not edited: " + holdgate.Visible(err.Error())
+		q.note = "not edited: " + holdgate.Visible(err.Error()) + q.goOn()
 	default:
-		change.Lines = append(change.Lines, d.s.o.Verdict(ctx, d.q.r, change.Arguments)...)
-		d.q.change = &change
+		change.Lines = append(change.Lines, d.s.o.Verdict(ctx, q.r, change.Arguments)...)
+		q.change = &change
 	}
 	d.layOut()
 }
 
 func (d *dialogue) edited(ctx context.Context, keys <-chan stroke) (change draft.Change, err error) {
-	file, err := draft.Open(d.q.r)
+	var left []byte
+	if d.q.left != nil {
+		left = d.q.left.Text
+	}
+	file, err := draft.Open(d.q.r, left)
 	if err != nil {
 		return change, err
 	}
 	defer func() { err = errors.Join(err, file.Remove()) }()
 	d.s.screen.leave()
 	defer d.s.screen.hold()
-	if err := d.s.runEditor(file.Command(ctx, d.s.o.Editor), keys); err != nil {
-		return change, err
+	failed := d.s.runEditor(file.Command(ctx, d.s.o.Editor), keys)
+	if change, err = file.Read(); failed != nil {
+		return draft.Change{Text: change.Text}, failed
 	}
-	return file.Read()
+	return change, err
+}
+
+// goOn says how the person gets at what they typed, where that was not sent.
+func (q *question) goOn() string {
+	if q.left == nil {
+		return ""
+	}
+	return "; e opens your text again"
+}
+
+// over ends the question. Where the person has typed other arguments that were not sent,
+// they are told, and see them until they press Enter.
+func (d *dialogue) over(r approvals.Request) bool {
+	if d.q.left == nil {
+		return true
+	}
+	d.q.r, d.q.change, d.q.keep, d.q.step, d.q.note = r, nil, nil, stepAnswer, ""
+	d.q.gone = "This request " + ended(r) + ". Your edit was not sent."
+	d.layOut()
+	return false
+}
+
+// ended says how a request ended, and by whom.
+func ended(r approvals.Request) string {
+	s := "is " + string(r.Status) + " already"
+	if r.Outcome != nil && r.Outcome.By != "" {
+		s += ", by " + holdgate.Visible(r.Outcome.By)
+	}
+	return s
 }
 
 // runEditor runs the person's editor on a pty of its own: what is typed goes on

@@ -33,6 +33,8 @@ type question struct {
 	cramped bool          // it is too small for any of the page, and nothing is approved
 
 	change *draft.Change       // what the person has made of the arguments; nil: nothing
+	left   *draft.Change       // what their editor has left last and was not sent; nil: nothing
+	gone   string              // how the request ended before that was sent; empty: it has not
 	keep   *approvals.Remember // what is to stand from now on; nil: nothing
 
 	rows int // of the terminal
@@ -252,6 +254,9 @@ func (q *question) prompt() string {
 		return "what to do instead (Enter to go back): "
 	case stepAnswer:
 	}
+	if q.gone != "" {
+		return "Enter goes on: "
+	}
 	var words []string
 	switch {
 	case !q.r.Briefing.Whole:
@@ -262,6 +267,9 @@ func (q *question) prompt() string {
 		words = append(words, "[a]pprove")
 	default:
 		words = append(words, q.word()+inFull)
+	}
+	if q.change != nil {
+		words = append(words, "[e]dit again")
 	}
 	if q.change != nil || q.keep != nil {
 		return q.choice(append(words, "[u]ndo it and go back"))
@@ -321,6 +329,9 @@ func (q *question) word() string { return host.Word(q.r) }
 func (q *question) enter(line string) (answer, bool) {
 	line = strings.TrimSpace(line)
 	q.note = ""
+	if q.gone != "" && (line != "" || q.at+1 == len(q.screens)) {
+		return answer{later: true}, true
+	}
 	switch q.step {
 	case stepReason:
 		return q.decide(api.Decision{Decision: holdgate.AnswerDeny, Reason: line})
@@ -356,7 +367,7 @@ func (q *question) enter(line string) (answer, bool) {
 	case "w", "always":
 		return q.always()
 	case "u", "undo":
-		q.change, q.keep = nil, nil
+		q.change, q.left, q.keep = nil, nil, nil
 		return answer{relay: true}, true
 	case interrupted:
 		q.note = "Ctrl-C decides nothing here: d denies, l asks again in a minute; the agent gets Ctrl-C after that"

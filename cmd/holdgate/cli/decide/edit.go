@@ -157,7 +157,7 @@ func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request
 	if !ok {
 		return nil, command.ErrNoTerminal
 	}
-	file, err := draft.Open(r)
+	file, err := draft.Open(r, nil)
 	if err != nil {
 		return nil, err
 	}
