@@ -94,6 +94,7 @@ type Ended struct {
 type InForce struct {
 	People *people.People
 	Gates  sessions.Gates
+	Limits Limits
 }
 
 // A Queue holds calls until people have decided. It is safe for concurrent
@@ -156,13 +157,14 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		}
 	}
 	q := &Queue{
-		c: c, index: newIndex(), ledger: quota.New(c.Limits), timer: newTimer(), silence: newSilenceTracker(),
+		c: c, index: newIndex(), timer: newTimer(), silence: newSilenceTracker(),
 
 		reserved: newReservations(),
 	}
-	if q.own.Store(&InForce{c.People, c.Gates}); c.InForce == nil {
+	if q.own.Store(&InForce{c.People, c.Gates, c.Limits}); c.InForce == nil {
 		q.c.InForce = func() InForce { return *q.own.Load() }
 	}
+	q.ledger = quota.New(func() Limits { return q.c.InForce().Limits })
 	q.disk, _ = c.Store.(store.Disk)
 	q.book = &record.Book{Store: c.Store, Log: c.Log, Digester: c.Digester, Seal: seal, Redeem: c.Redeem, NoInputs: c.NoInputs, People: q.People, Conceal: c.Conceal}
 	q.Tasks, q.Refusals, q.Tools = tasks.New(q.book, q.checkSpace), refusals.New(q.book, c.Retention.Refused, q.checkSpace), tools.New(q.book, c.Logger)

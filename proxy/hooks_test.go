@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
@@ -116,7 +117,7 @@ func TestACallThatReachesTheHookUnseenIsAFinding(t *testing.T) {
 // What a hook says of itself is the agent's word: an agent cannot flood people with it.
 func TestFindingsOfAHookAreBounded(t *testing.T) {
 	t.Parallel()
-	g := proxytest.New(t, nil, func(c *proxy.Config) { c.Limits.Decisions = 1 })
+	g := proxytest.New(t, nil, func(c *proxy.Config) { c.Quotas = func() gate.Limits { return gate.Limits{Decisions: 1} } })
 	for range 20 {
 		status, body := g.AskAPI(http.MethodPost, "/v1/hooks/claude?lapsed=7", `{"hook_event_name":"PostToolUse","session_id":"s1"}`)
 		if status != http.StatusOK {

@@ -121,6 +121,9 @@ type Config struct {
 	Confidence Confidence
 
 	Limits Limits
+	// Quotas are what one agent may ask for and write, and are asked for at each call; nil:
+	// any number.
+	Quotas func() gate.Limits
 	Models model.Options
 	Relay  mcpproxy.Options
 	// Network is how upstreams are reached, and what is put into requests to them.
@@ -162,9 +165,6 @@ type Limits struct {
 	Idle   time.Duration // between two signs of life to a client that waits; 10 s
 	Budget time.Duration // how long a client without headers waits, for clients not in the table; 290 s
 	MCP    time.Duration // how long an MCP client waits for a held call; 55 s
-
-	Decisions float64 // that one agent may ask for in a second; 0: any number
-	LogBytes  int64   // that one agent's calls may add to the log in an hour; 0: any number
 }
 
 func (l Limits) withDefaults() Limits {
@@ -258,7 +258,7 @@ func gateConfig(c Config, out *upstream.Network) gate.Config {
 		Policy: c.Engine, Queue: gate.QueueOf(c.Queue), Catalog: mcpproxy.NewCatalog(c.Queue, c.MCP), Log: c.Log, Digester: c.Digester, Logger: c.Logger,
 		Home: c.Home, Private: c.Private, Deciders: out.Approvers,
 		Confidence: gate.Confidence{Enabled: c.Confidence.Enabled, Threshold: c.Confidence.Threshold},
-		Limits:     gate.Limits{Decisions: c.Limits.Decisions, LogBytes: c.Limits.LogBytes},
+		Limits:     c.Quotas,
 		SyncAllows: c.SyncAllows, NoInputs: c.NoInputs, OnRefused: c.OnRefused, OnHeld: c.OnHeld, Proofs: c.Proofs, Warden: c.Warden,
 	}
 }

@@ -77,14 +77,17 @@ const prefixAsserted = "asserted/"
 // once it is durable. It is safe for concurrent use, and a view of the store: see
 // [Ledger.AddOpen] and [Ledger.AddAsked].
 type Ledger struct {
-	limits Limits
+	limits func() Limits
 
 	mu       sync.Mutex
 	accounts map[string]account
 }
 
-// New returns a ledger of nothing.
-func New(l Limits) *Ledger { return &Ledger{limits: l, accounts: make(map[string]account)} }
+// New returns a ledger of nothing. limits are those of the moment; what waits is never over
+// one that is lowered, but nothing is added to it.
+func New(limits func() Limits) *Ledger {
+	return &Ledger{limits: limits, accounts: make(map[string]account)}
+}
 
 // AddOpen counts an exchange that is there, over a limit or not.
 func (l *Ledger) AddOpen(x record.StoredOpen) {
@@ -98,6 +101,7 @@ func (l *Ledger) AddAsked(a record.StoredAsked) {
 
 // reserve charges an account, unless that would exceed a limit.
 func (l *Ledger) reserve(c charge) error {
+	limits := l.limits()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.accounts[c.agent].plus(c.account)
@@ -106,10 +110,10 @@ func (l *Ledger) reserve(c charge) error {
 		all = l.accounts[sharedAccount].plus(c.account)
 	}
 	switch {
-	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(l.limits.Pending)):
-		return &Error{Limit: limitPending, Max: int64(l.limits.Pending), Have: int64(all.pending)}
-	case c.bytes > 0 && over(own.bytes, all.bytes, l.limits.HeldBytes):
-		return &Error{Limit: limitHeldBytes, Max: l.limits.HeldBytes, Have: all.bytes}
+	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(limits.Pending)):
+		return &Error{Limit: limitPending, Max: int64(limits.Pending), Have: int64(all.pending)}
+	case c.bytes > 0 && over(own.bytes, all.bytes, limits.HeldBytes):
+		return &Error{Limit: limitHeldBytes, Max: limits.HeldBytes, Have: all.bytes}
 	}
 	l.charge(c)
 	return nil

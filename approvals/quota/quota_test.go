@@ -23,7 +23,7 @@ type world struct {
 
 func newWorld(t *testing.T, l quota.Limits) *world {
 	t.Helper()
-	w := &world{Ledger: quota.New(l), t: t, book: recordtest.Book(t, recordtest.Store(t))}
+	w := &world{Ledger: quota.New(func() quota.Limits { return l }), t: t, book: recordtest.Book(t, recordtest.Store(t))}
 	w.Follow(w.book)
 	return w
 }

@@ -575,7 +575,7 @@ func TestAuthZENHeedsWhoIsPausedAndStopped(t *testing.T) {
 
 func TestAuthZENAClientIsBounded(t *testing.T) {
 	t.Parallel()
-	g := newPDP(t, func(c *proxy.Config) { c.Limits.Decisions = 0.5 })
+	g := newPDP(t, func(c *proxy.Config) { c.Quotas = func() gate.Limits { return gate.Limits{Decisions: 0.5} } })
 	const ask = `{"subject":{"type":"user","id":"alice"},"action":{"name":"read"},"resource":{"type":"record","id":"record-1"}}`
 	var denied int
 	for range 4 {

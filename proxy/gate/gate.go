@@ -60,9 +60,9 @@ type Config struct {
 	Private    []string                // folders of Holdgate's own
 	Deciders   func() []netip.AddrPort // where people decide calls
 	Confidence Confidence
-	Limits     Limits
-	SyncAllows bool // plain allows are synced before they take effect, too
-	NoInputs   bool // the audit log keeps no arguments
+	Limits     func() Limits // of the moment; nil: nothing is bounded
+	SyncAllows bool          // plain allows are synced before they take effect, too
+	NoInputs   bool          // the audit log keeps no arguments
 
 	// Proofs, where it is set, says what still holds of what was proven of an agent.
 	Proofs func(holdgate.Agent) holdgate.Proofs
@@ -103,6 +103,9 @@ type Gate struct {
 
 // New returns a Gate that decides for as long as life lasts.
 func New(life context.Context, c Config) *Gate {
+	if c.Limits == nil {
+		c.Limits = func() Limits { return Limits{} }
+	}
 	return &Gate{c: c, life: life, quotas: newQuotas(c.Limits, c.Log, c.Queue), provenance: newProvenance()}
 }
 

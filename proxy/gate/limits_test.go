@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -93,7 +94,7 @@ func TestAnAnswerTooLargeToHoldIsDeliveredWithoutItsCalls(t *testing.T) {
 func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var seen proxytest.Counter
-	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.Decisions = 5 })
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`), func(c *proxy.Config) { c.Quotas = func() gate.Limits { return gate.Limits{Decisions: 5} } })
 	const asked = 60
 	var refused atomic.Int32
 	done := make(chan struct{})
@@ -128,7 +129,7 @@ func TestAFloodOfDecisionsIsRefusedAndLoggedOnce(t *testing.T) {
 func TestAnAgentHasOnlySoMuchOfTheLog(t *testing.T) {
 	t.Parallel()
 	var seen proxytest.Counter
-	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`), func(c *proxy.Config) { c.Limits.LogBytes = 20 << 10 })
+	g := proxytest.New(t, proxytest.Answer(&seen, 200, `{}`), func(c *proxy.Config) { c.Quotas = func() gate.Limits { return gate.Limits{LogBytes: 20 << 10} } })
 	for i := range 200 {
 		resp := g.Post(t.Context(), proxytest.Messages, fmt.Sprintf(`{"model":"m","model":"%d"}`, i))
 		if resp.StatusCode != http.StatusBadRequest {

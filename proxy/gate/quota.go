@@ -30,11 +30,12 @@ func (o *LimitError) Error() string { return o.Why }
 // quotas bound what one agent's traffic may cost: decisions, and room in the
 // log. What it may have in the queue is the queue's to bound.
 type quotas struct {
-	limits Limits
+	limits func() Limits
 	log    *audit.Log
 	queue  Queue
 
 	mu     sync.Mutex
+	now    Limits // by which the agents' allowances are
 	agents map[string]*allowance
 }
 
@@ -52,8 +53,8 @@ type muted struct {
 	count int
 }
 
-func newQuotas(l Limits, log *audit.Log, queue Queue) *quotas {
-	return &quotas{limits: l, log: log, queue: queue, agents: make(map[string]*allowance)}
+func newQuotas(limits func() Limits, log *audit.Log, queue Queue) *quotas {
+	return &quotas{limits: limits, now: limits(), log: log, queue: queue, agents: make(map[string]*allowance)}
 }
 
 // account names what an agent is counted under: callers of whom nothing is
@@ -65,13 +66,26 @@ func account(a holdgate.Agent) string {
 	return a.ID
 }
 
+// follow fits all allowances to the limits of the moment. The caller holds the lock.
+func (u *quotas) follow() {
+	l := u.limits()
+	if l == u.now {
+		return
+	}
+	u.now = l
+	for _, a := range u.agents {
+		a.decisions.become(newBucket(l.Decisions, time.Second))
+		a.bytes.become(newBucket(float64(l.LogBytes), time.Hour))
+	}
+}
+
 // of returns an agent's allowance. The caller holds the lock.
 func (u *quotas) of(agent string) *allowance {
 	a := u.agents[agent]
 	if a == nil {
 		a = &allowance{
-			decisions: newBucket(u.limits.Decisions, time.Second),
-			bytes:     newBucket(float64(u.limits.LogBytes), time.Hour),
+			decisions: newBucket(u.now.Decisions, time.Second),
+			bytes:     newBucket(float64(u.now.LogBytes), time.Hour),
 			told:      make(map[string]*muted),
 		}
 		a.written = u.log.Written(agent)
@@ -101,16 +115,17 @@ func (u *quotas) admit(ctx context.Context, agent holdgate.Agent) *LimitError {
 func (u *quotas) charge(agent string, now time.Time, patience time.Duration) (time.Duration, *LimitError) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.follow()
 	a := u.of(agent)
-	if u.limits.LogBytes > 0 && u.logFull(a, agent, now) {
-		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("the log has taken as much of this agent's calls as it may in an hour, %d bytes (limits.log_bytes_per_hour): %s", u.limits.LogBytes, whoCanRaise)}
+	if u.now.LogBytes > 0 && u.logFull(a, agent, now) {
+		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("the log has taken as much of this agent's calls as it may in an hour, %d bytes (limits.log_bytes_per_hour): %s", u.now.LogBytes, whoCanRaise)}
 	}
-	if u.limits.Decisions <= 0 {
+	if u.now.Decisions <= 0 {
 		return 0, nil
 	}
 	wait, ok := a.decisions.takeToken(now, patience)
 	if !ok {
-		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.limits.Decisions, whoCanRaise)}
+		return 0, &LimitError{holdgate.RuleQuota, fmt.Sprintf("this agent asks for more than %g decisions a second (limits.decisions_per_second): %s", u.now.Decisions, whoCanRaise)}
 	}
 	return wait, nil
 }
@@ -175,6 +190,13 @@ func newBucket(perPeriod float64, period time.Duration) bucket {
 		size *= 2
 	}
 	return bucket{size: size, level: size, perSecond: perPeriod / period.Seconds()}
+}
+
+// become has the bucket be of another size. What was taken out counts, but puts nobody
+// over a limit who was not.
+func (b *bucket) become(n bucket) {
+	n.level, n.at = max(n.size-(b.size-b.level), min(b.level, 0)), b.at
+	*b = n
 }
 
 // spend takes n out, whether it is there or not.

@@ -255,7 +255,6 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Store: st, Member: member, Log: a.audit, Digester: a.digester, SealKey: seal, OpenKeys: older,
 		Redeem:    time.Duration(a.c.Limits.Redeem),
 		MaxGrant:  time.Duration(a.c.Limits.Grant),
-		Limits:    approvals.Limits{Pending: a.c.Limits.Pending, HeldBytes: int64(a.c.Limits.HeldBytes)},
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Redactions: a.redactions, Judge: a.judge, Past: a.past, Confirm: a.configs.confirm, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
@@ -305,8 +304,11 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 		Relay: mcpproxy.Options{NoTasks: a.c.Holds.MCPTasks == config.TasksOff, OfferTasks: a.c.Holds.MCPTasks == config.TasksOffer,
 			Page: a.requestPage, ProgressClients: a.c.Holds.MCPProgress},
 		SyncAllows: a.c.Audit.Sync == config.SyncAlways, NoInputs: a.c.Audit.Inputs == config.InputsNone,
-		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait),
-			Decisions: float64(a.c.Limits.Decisions), LogBytes: int64(a.c.Limits.LogBytes)},
+		Limits: proxy.Limits{Body: int64(a.c.Limits.Body), Call: int64(a.c.Limits.Call), Idle: a.o.Idle, MCP: time.Duration(a.c.Holds.MCPWait)},
+	}
+	pc.Quotas = func() gate.Limits {
+		l := a.current.Load().c.Limits
+		return gate.Limits{Decisions: float64(l.Decisions), LogBytes: int64(l.LogBytes)}
 	}
 	pc.OnRefused = a.metrics.Refused
 	pc.OnHeld = func(r gate.Rung) { a.metrics.Held(string(r)) }

@@ -37,6 +37,7 @@ func (a *App) makeInForce(c config.Config, entries []roster.Entry, in []signed) 
 	if n.queue.Gates, err = c.Types(); err != nil {
 		return nil, err
 	}
+	n.queue.Limits = approvals.Limits{Pending: c.Limits.Pending, HeldBytes: int64(c.Limits.HeldBytes)}
 	if n.agents, err = book(c, a.cluster); err != nil {
 		return nil, err
 	}

@@ -10,12 +10,15 @@ import (
 
 // reloadable are the keys of the file whose values can be replaced while the sidecar
 // runs.
-var reloadable = []string{"approver", "people", "agents", "credentials", "routes", "gates"}
+var reloadable = []string{"approver", "people", "agents", "credentials", "routes", "gates",
+	"limits.pending", "limits.held_bytes", "limits.decisions_per_second", "limits.log_bytes_per_hour"}
 
 // With is c with what can be replaced while the sidecar runs as n has it.
 func (c Config) With(n Config) Config {
 	c.File, c.Digest = n.File, n.Digest
 	c.Approver, c.People, c.Agents, c.Credentials, c.Routes, c.Gates = n.Approver, n.People, n.Agents, n.Credentials, n.Routes, n.Gates
+	l := &c.Limits
+	l.Pending, l.HeldBytes, l.Decisions, l.LogBytes = n.Limits.Pending, n.Limits.HeldBytes, n.Limits.Decisions, n.Limits.LogBytes
 	return c
 }
 
@@ -35,7 +38,7 @@ func differing(prefix string, was, is reflect.Value, keys *[]string) {
 	case reflect.Struct:
 		for f := range was.Type().Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			if name == "-" || !f.IsExported() || prefix == "" && slices.Contains(reloadable, name) {
+			if name == "-" || !f.IsExported() || slices.Contains(reloadable, join(name)) {
 				continue
 			}
 			differing(join(name), was.FieldByIndex(f.Index), is.FieldByIndex(f.Index), keys)
@@ -93,7 +96,26 @@ func Compare(was, is Config) Change {
 	c.credentials(was.Credentials, is.Credentials)
 	c.routes(was.Routes, is.Routes)
 	c.gates(was.Gates, is.Gates)
+	c.limits(was.Limits, is.Limits)
 	return c
+}
+
+// limits compares what one agent may have, ask for and write. More is looser.
+func (c *Change) limits(was, is Limits) {
+	for _, l := range []struct {
+		key     string
+		was, is int64
+		shown   [2]fmt.Stringer
+	}{
+		{"limits.pending", int64(was.Pending), int64(is.Pending), [2]fmt.Stringer{count(was.Pending), count(is.Pending)}},
+		{"limits.held_bytes", int64(was.HeldBytes), int64(is.HeldBytes), [2]fmt.Stringer{was.HeldBytes, is.HeldBytes}},
+		{"limits.decisions_per_second", int64(was.Decisions), int64(is.Decisions), [2]fmt.Stringer{count(was.Decisions), count(is.Decisions)}},
+		{"limits.log_bytes_per_hour", int64(was.LogBytes), int64(is.LogBytes), [2]fmt.Stringer{was.LogBytes, is.LogBytes}},
+	} {
+		if l.was != l.is {
+			c.add(l.is > l.was, "%s is %s, and was %s", l.key, l.shown[1], l.shown[0])
+		}
+	}
 }
 
 // agents compares who is known by what. An agent that somebody else can pass for

@@ -73,6 +73,14 @@ func TestWhatLoosensAConfigurationIsTold(t *testing.T) {
 		{"an agent has a label", "agents: {a: {token_sha256: " + hashA + "}}\n", "agents: {a: {labels: {team: x}, token_sha256: " + hashA + "}}\n", ""},
 		{"an agent goes", "agents: {a: {token_sha256: " + hashA + "}}\n", "", ""},
 		{"a gate is switched on", "", "gates: {before_commit: true}\n", ""},
+		{"an agent may have more waiting", "limits: {pending: 2}\n", "limits: {pending: 3}\n", "limits.pending is 3, and was 2"},
+		{"an agent may have less waiting", "limits: {pending: 3}\n", "limits: {pending: 2}\n", ""},
+		{"more of an agent is kept", "limits: {held_bytes: 1MiB}\n", "limits: {held_bytes: 2MiB}\n", "limits.held_bytes is 2MiB, and was 1MiB"},
+		{"less of an agent is kept", "limits: {held_bytes: 2MiB}\n", "limits: {held_bytes: 1MiB}\n", ""},
+		{"an agent may ask faster", "limits: {decisions_per_second: 2}\n", "", "limits.decisions_per_second is 100, and was 2"},
+		{"an agent may ask less fast", "", "limits: {decisions_per_second: 2}\n", ""},
+		{"an agent may write more", "limits: {log_bytes_per_hour: 1MiB}\n", "limits: {log_bytes_per_hour: 2MiB}\n", "limits.log_bytes_per_hour is 2MiB, and was 1MiB"},
+		{"an agent may write less", "limits: {log_bytes_per_hour: 2MiB}\n", "limits: {log_bytes_per_hour: 1MiB}\n", ""},
 		{"all gates go", "gates: {before_commit: true}\n", "", "no gates any more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,7 +108,7 @@ limits: {pending: 5, redeem: 2h}
 plugins: {bell: {command: [/bin/other]}, slack: {}}
 policy: {bundle: {key: k}}
 `)
-	want := []string{"listen.approvers", "policy.bundle.key", "plugins.bell", "plugins.horn", "plugins.slack", "limits.redeem", "limits.pending"}
+	want := []string{"listen.approvers", "policy.bundle.key", "plugins.bell", "plugins.horn", "plugins.slack", "limits.redeem"}
 	if got := config.NeedsRestart(was, is); !cmp.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

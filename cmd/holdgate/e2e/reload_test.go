@@ -240,15 +240,15 @@ func TestAnAgentIsKnownWhenTheFileIsSaved(t *testing.T) {
 func TestWhatNeedsARestartIsNamedWhenTheFileIsSaved(t *testing.T) {
 	t.Parallel()
 	s := serveConfigured(t, teamConfig)
-	digest := s.save(teamConfig + "limits: {pending: 3}\nlisten: {agents_socket: /tmp/none.sock}\n")
+	digest := s.save(teamConfig + "limits: {redeem: 3h}\nlisten: {agents_socket: /tmp/none.sock}\n")
 	s.inForce(digest)
-	if got := strings.Join(s.config().NeedsRestart, " "); got != "listen.agents_socket limits.pending" {
+	if got := strings.Join(s.config().NeedsRestart, " "); got != "listen.agents_socket limits.redeem" {
 		t.Errorf("it names %q", got)
 	}
-	if !s.noted("listen.agents_socket, limits.pending") {
+	if !s.noted("listen.agents_socket, limits.redeem") {
 		t.Error("the audit log does not name them")
 	}
-	if !strings.Contains(s.must("config"), "takes a restart: listen.agents_socket, limits.pending") {
+	if !strings.Contains(s.must("config"), "takes a restart: listen.agents_socket, limits.redeem") {
 		t.Error("holdgate config does not name them")
 	}
 }
@@ -291,6 +291,34 @@ func TestGatesCountWhenTheFileIsSaved(t *testing.T) {
 	if got := needed(); got != "intent_approval" {
 		t.Errorf("gates that are needed: %q", got)
 	}
+}
+
+// A lower limit counts at once, for the next call. A higher one waits for an admin.
+func TestLimitsCountWhenTheFileIsSaved(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	s := serveConfigured(t, teamConfig, "--upstream", "anthropic="+p.URL)
+	s.asks("rm -rf first").held()
+	refused := func(what string, want bool, by string) {
+		t.Helper()
+		if got := strings.Contains(askTurn(s.sidecar, what), by); got != want {
+			t.Errorf("%s is refused by %s: %v, want %v", what, by, got, want)
+		}
+	}
+	limited := func(pending string) string { return teamConfig + "limits: {pending: " + pending + "}\n" }
+	s.inForce(s.save(limited("1")))
+	refused("rm -rf second", true, "limits.pending")
+	more := s.save(limited("2"))
+	until(t, "the higher limit waiting", func() bool { w := s.config().Waiting; return w != nil && w.Digest == more })
+	refused("rm -rf third", true, "limits.pending")
+	s.must("config", "accept", more)
+	s.asks("rm -rf fourth").held()
+	if !s.noted("limits.pending is 1, and was 20") || !s.noted("accepted the configuration "+more+": limits.pending is 2, and was 1") {
+		t.Error("the audit log does not say so")
+	}
+	s.inForce(s.save(limited("2, log_bytes_per_hour: 1B")))
+	askTurn(s.sidecar, "ls one") // which fills it
+	refused("ls two", true, "limits.log_bytes_per_hour")
 }
 
 // What waits already is told where a route leads from now on.
