@@ -37,4 +37,28 @@ func TestLaterCoversWhatItNames(t *testing.T) {
 	}
 }
 
+func TestLaterThatMayGo(t *testing.T) {
+	gone := holdgate.Later{Gone: []string{"/p/.vscode", "/p/ci/build-*.yml"}}
+	for _, c := range []struct {
+		may  holdgate.Later
+		path string
+		want bool
+	}{
+		{gone, "/p/.vscode", true},
+		{gone, "/p/.vscode/a/b.json", true},
+		{gone, "/p/ci/build-7.yml", true},
+		{gone, "/p/ci/build-7.yml.tmp", false},
+		{gone, "/p/.envrc", false},
+		{named("/p/.envrc"), "/p/.envrc", true},
+		{holdgate.Later{All: true}, "/p/.envrc", true},
+	} {
+		if got := c.may.CoversRemoval(c.path); got != c.want {
+			t.Errorf("%+v covers that %s goes: %v", c.may, c.path, got)
+		}
+	}
+	if gone.None() || gone.Covers("/p/.vscode") || gone.Covers("/p/.vscode/a/b.json") {
+		t.Error("what may go may be written, too, or is nothing")
+	}
+}
+
 func named(path string) holdgate.Later { return holdgate.Later{Paths: []string{path}} }

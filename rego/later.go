@@ -26,7 +26,12 @@ func (p *policy) later(in Input, f facts.Facts) *holdgate.Later {
 		if !path.IsAbs(clean) {
 			clean = path.Join(in.Dir, clean)
 		}
-		if at.Class == collect.ClassPersistence || at.Access == collect.AccessDelete && clean != path.Clean(in.Dir) {
+		switch {
+		case at.Access == collect.AccessDelete:
+			if clean != path.Clean(in.Dir) {
+				l.Gone = append(l.Gone, clean)
+			}
+		case at.Class == collect.ClassPersistence:
 			l.Paths = append(l.Paths, clean)
 		}
 	}

@@ -27,7 +27,10 @@ func TestWhatACallMayChangeLater(t *testing.T) {
 	}{
 		{command: "mkdir -p .github/workflows; echo x > .github/workflows/a.yml", want: `{"paths":["/p/.github/workflows","/p/.github/workflows/a.yml"]}`},
 		{command: "tee -a sub/../.envrc < x", want: `{"paths":["/p/.envrc"]}`},
-		{command: "rm -rf .github", want: `{"paths":["/p/.github"]}`},
+		{command: "rm -rf .github", want: `{"gone":["/p/.github"]}`},
+		{command: "rm x", want: `{"gone":["/p/x"]}`},
+		{command: "[ -d nothing ] && rm -f .git/commondir", want: `{"gone":["/p/.git/commondir"]}`},
+		{command: "rm .envrc; echo x > .envrc", want: `{"paths":["/p/.envrc"],"gone":["/p/.envrc"]}`},
 		{command: "Write", call: tool("Write", `{"file_path":"/p/CLAUDE.md","content":"x"}`), want: `{"paths":["/p/CLAUDE.md"]}`},
 		{command: "Write, elsewhere", call: tool("Write", `{"file_path":"/p/main.go","content":"x"}`)},
 		{command: "cat CLAUDE.md"},

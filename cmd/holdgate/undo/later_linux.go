@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -51,32 +52,30 @@ func (b *Broker) Ended(call string) {
 	}
 }
 
-func (l *lets) cover(path string) bool {
+// cover reports whether one of them covers a path, by either way of [holdgate.Later].
+func (l *lets) cover(covers func(holdgate.Later, string) bool, path string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, one := range l.list {
-		if one.may.Covers(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.list, func(one let) bool { return covers(one.may, path) })
 }
 
 // later refuses a change of what runs later, where no call that goes on may make it.
-func (c *call) later(rel string) error {
-	if c.terms.Later == nil || !c.terms.Later(rel) || c.lets.cover(filepath.Join(c.run.Root, rel)) {
-		return nil
-	}
-	c.terms.Refused(rel)
-	return unix.EACCES
-}
+func (c *call) later(rel string) error { return c.laterBy(holdgate.Later.Covers, rel) }
 
 // laterGone is [call.later] for a name that goes. What the run itself has made may.
 func (c *call) laterGone(rel string, st status) error {
 	if c.run.tree.made(st) {
 		return nil
 	}
-	return c.later(rel)
+	return c.laterBy(holdgate.Later.CoversRemoval, rel)
+}
+
+func (c *call) laterBy(covers func(holdgate.Later, string) bool, rel string) error {
+	if c.terms.Later == nil || !c.terms.Later(rel) || c.lets.cover(covers, filepath.Join(c.run.Root, rel)) {
+		return nil
+	}
+	c.terms.Refused(rel)
+	return unix.EACCES
 }
 
 // laterMode is [call.later] for a file that is to be run as a program.
@@ -183,7 +182,7 @@ const maxConfig = 1 << 20
 // takes the name is a copy of what was read: a descriptor of the agent's does not lead
 // there. done says that this is what was asked for.
 func (c *call) configured(a, b place, flags uint) (done bool, err error) {
-	if c.terms.Later == nil || flags != 0 || !isGitConfig(b.rel) || !c.terms.Later(b.rel) || c.lets.cover(filepath.Join(c.run.Root, b.rel)) {
+	if c.terms.Later == nil || flags != 0 || !isGitConfig(b.rel) || !c.terms.Later(b.rel) || c.lets.cover(holdgate.Later.Covers, filepath.Join(c.run.Root, b.rel)) {
 		return false, nil
 	}
 	st, err := a.stat()

@@ -72,6 +72,50 @@ func TestWhatRunsLaterIsNotChanged(t *testing.T) {
 	}
 }
 
+// A call that removes something lets it go, and nothing come in its place.
+func TestALeaveToRemoveIsNoneToWrite(t *testing.T) {
+	swap := "python3 -c 'import ctypes; l=ctypes.CDLL(None); exit(l.renameat2(-100,b\"e\",-100,b\".envrc\",2) and 1)'"
+	for script, goes := range map[string]bool{
+		"rm .envrc":                             true,
+		"mv .envrc e":                           true,
+		"rm -r .git/hooks .vscode":              true,
+		"mv .vscode v":                          true,
+		"echo ../x > .git/commondir":            false,
+		"echo ../x > c; mv c .git/commondir":    false,
+		"echo x >> .envrc":                      false,
+		"truncate -s 1 .envrc":                  false,
+		"ln .envrc e":                           false,
+		"ln -s e .git/commondir":                false,
+		"mkfifo .git/commondir":                 false,
+		"echo x > e; mv e .envrc":               false,
+		"echo x > e; " + swap:                   false,
+		"chmod +x .git/hooks/old":               false,
+		"mv .git/hooks/a.sample .git/hooks/new": false,
+		"mkdir v; echo x > v/tasks.json; mv .vscode w; mv v .vscode": true, // only the first
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			s := newSetting(t)
+			plantLater(t, s.root)
+			before := later(t, s.root)
+			s.later = runsLater
+			for _, name := range []string{".git", ".envrc", ".vscode"} {
+				s.let.Gone = append(s.let.Gone, filepath.Join(s.root, name))
+			}
+			e := s.run(t, "bash", "-c", script)
+			after := later(t, s.root)
+			for _, line := range after {
+				if !slices.Contains(before, line) {
+					t.Errorf("what runs later came to be: %s", line)
+				}
+			}
+			if went := len(after) < len(before); went != goes {
+				t.Errorf("something went: %v; refused %q\n%s", went, e.refused, e.out)
+			}
+		})
+	}
+}
+
 func plantLater(t *testing.T, root string) {
 	t.Helper()
 	for name, text := range map[string]string{
