@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,21 +24,29 @@ type lets struct {
 
 // A let is that of one call. Ended it may be another's.
 type let struct {
-	call string
-	may  holdgate.Later
+	call  string
+	may   holdgate.Later
+	until time.Time
 }
 
 // maxLets bounds calls of which no end was seen.
 const maxLets = 200
 
-// Let lets the agent change what runs later, as far as a call says, until [Broker.Ended].
+// longestLet is how long a call is let whose end is not seen: the agent dropped it, its
+// session is over, or the sidecar is another. Agents end a command after 10 minutes at the
+// latest; before, other calls of the same answer may wait for a person. A request of the
+// session that lacks the result says nothing: agents of one session work side by side.
+const longestLet = 30 * time.Minute
+
+// Let lets the agent change what runs later, as far as a call says, until [Broker.Ended],
+// and for [longestLet] at most.
 func (b *Broker) Let(call string, may holdgate.Later) {
 	b.lets.mu.Lock()
 	defer b.lets.mu.Unlock()
 	if len(b.lets.list) == maxLets {
 		b.lets.list = b.lets.list[1:]
 	}
-	b.lets.list = append(b.lets.list, let{call, may})
+	b.lets.list = append(b.lets.list, let{call, may, time.Now().Add(longestLet)})
 }
 
 // Ended takes back what a call was let.
@@ -56,7 +65,8 @@ func (b *Broker) Ended(call string) {
 func (l *lets) cover(covers func(holdgate.Later, string) bool, path string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.list, func(one let) bool { return covers(one.may, path) })
+	now := time.Now()
+	return slices.ContainsFunc(l.list, func(one let) bool { return now.Before(one.until) && covers(one.may, path) })
 }
 
 // later refuses a change of what runs later, where no call that goes on may make it.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/holdgate/holdgate"
 )
@@ -114,6 +116,27 @@ func TestALeaveToRemoveIsNoneToWrite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call whose end nobody sees is let for a while, and not until the run ends.
+func TestALeaveEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Broker
+		covers := func(path string) bool { return b.lets.cover(holdgate.Later.Covers, path) }
+		b.Let("first", holdgate.Later{Paths: []string{"/p/.envrc"}})
+		time.Sleep(29 * time.Minute)
+		b.Let("second", holdgate.Later{Paths: []string{"/p/CLAUDE.md"}})
+		if !covers("/p/.envrc") || !covers("/p/CLAUDE.md") {
+			t.Error("a call of 29 minutes is not let any longer")
+		}
+		time.Sleep(2 * time.Minute)
+		if covers("/p/.envrc") || !covers("/p/CLAUDE.md") {
+			t.Error("the first is let for ever, or has ended the second")
+		}
+		if b.Ended("second"); covers("/p/CLAUDE.md") {
+			t.Error("what has ended is let")
+		}
+	})
 }
 
 func plantLater(t *testing.T, root string) {
