@@ -17,13 +17,16 @@ type Facts struct {
 	Shell string `json:"-"`
 	// Leaves names where this call leaves a shell that lives on; empty where that is
 	// where it was. It is to be compared, and may be no path.
-	Leaves   string      `json:"-"`
-	Commands []Command   `json:"commands,omitempty"`
-	Paths    []Path      `json:"paths,omitempty"`
-	SQL      []Statement `json:"sql,omitempty"`
-	URLs     []URL       `json:"urls,omitempty"`
-	Secrets  []Secret    `json:"secrets,omitempty"`
-	Impact   Impact      `json:"impact"`
+	Leaves string `json:"-"`
+	// Evaluates says that a shell evaluates, as arithmetic, text that only a run shows: it
+	// may run commands.
+	Evaluates bool        `json:"-"`
+	Commands  []Command   `json:"commands,omitempty"`
+	Paths     []Path      `json:"paths,omitempty"`
+	SQL       []Statement `json:"sql,omitempty"`
+	URLs      []URL       `json:"urls,omitempty"`
+	Secrets   []Secret    `json:"secrets,omitempty"`
+	Impact    Impact      `json:"impact"`
 	// Effects are what the call does by all of the above, the worst first. They
 	// are made where somebody reads them: a policy that does, or people.
 	Effects     []Effect `json:"effects,omitempty"`

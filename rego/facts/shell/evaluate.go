@@ -100,6 +100,7 @@ func (s *Shell) operandRuns(n syntax.Node) bool {
 // arithmeticRuns reports the same of a word's expansion.
 func (s *Shell) arithmeticRuns(f argv.Field) bool {
 	if !f.Known() && !f.Stdin && f.Origin == argv.OriginText {
+		s.Found.Facts.Evaluates = true
 		for _, d := range f.Dynamic {
 			f.Text = strings.Replace(f.Text, d, "0", 1)
 		}
@@ -126,6 +127,8 @@ func (s *Shell) textRuns(text string, depth int) bool {
 		case !assigned && wordlist.Has(atomVariables, word):
 		case !assigned, !v.Known && v.origin < argv.OriginAtom && v.origin != argv.OriginText:
 			return true
+		case assigned && !v.Known && v.origin == argv.OriginText:
+			s.Found.Facts.Evaluates = true
 		case slices.ContainsFunc(v.Values, func(t string) bool { return s.textRuns(t, depth+1) }):
 			return true
 		}

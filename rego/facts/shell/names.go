@@ -18,6 +18,9 @@ func (s *Shell) RunningNames(in Invocation) []string {
 		o := argv.ParseOptions(words, "adinNptu", "")
 		names = append(o.Operands, o.Values("a", "")...)
 		return running(names, func(f argv.Field) bool {
+			if s.Vars[f.Text].integer && s.Stdin.Origin == argv.OriginText {
+				s.Found.Facts.Evaluates = true
+			}
 			return s.nameRuns(f) || s.Vars[f.Text].integer && s.Stdin.Origin < argv.OriginAtom && s.Stdin.Origin != argv.OriginText
 		})
 	case "mapfile", "readarray":
