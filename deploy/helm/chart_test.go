@@ -266,10 +266,12 @@ func TestAnotherConfigurationIsAnotherPod(t *testing.T) {
 	other := func(values string) bool {
 		return podOf(values)["checksum/config"] != podOf("")["checksum/config"]
 	}
-	if values := "config: {upstreams: {own: {url: 'https://llm.example.com/api', format: openai}}}"; !other(values) {
-		t.Errorf("%s: the pod stays, and does not read that", values)
+	for _, values := range []string{"config: {upstreams: {own: {url: 'https://llm.example.com/api', format: openai}}}", "config: {limits: {body: 64MiB}}"} {
+		if !other(values) {
+			t.Errorf("%s: the pod stays, and does not read that", values)
+		}
 	}
-	for _, values := range []string{"config: {people: {ann: {roles: [approve]}}}", "config: {approver: ann, agents: {b: {service_accounts: [ci/b]}}}"} {
+	for _, values := range []string{"config: {people: {ann: {roles: [approve]}}}", "config: {approver: ann, agents: {b: {service_accounts: [ci/b]}}}", "config: {limits: {pending: 3, held_bytes: 1MiB, decisions_per_second: 3, log_bytes_per_hour: 1MiB}}"} {
 		if other(values) {
 			t.Errorf("%s: another pod, though the running one reads that, and asks where it loosens", values)
 		}

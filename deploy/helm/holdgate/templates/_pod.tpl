@@ -1,11 +1,13 @@
 {{- /* The pod, of a StatefulSet with volumes or of a Deployment on PostgreSQL. */ -}}
 {{- define "holdgate.pod" -}}
+{{- $config := include "holdgate.config" . | fromYaml }}
+{{- $limits := omit (default dict $config.limits) "pending" "held_bytes" "decisions_per_second" "log_bytes_per_hour" }}
 metadata:
   labels:
     {{- include "holdgate.labels" . | nindent 4 }}
     {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
   annotations: # what the running Holdgate reads anew is left out: where that loosens, a person has to accept it
-    checksum/config: {{ omit (include "holdgate.config" . | fromYaml) "approver" "people" "agents" "credentials" "routes" "gates" | toYaml | sha256sum }}
+    checksum/config: {{ set (omit $config "approver" "people" "agents" "credentials" "routes" "gates") "limits" $limits | toYaml | sha256sum }}
     {{- with .Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
   serviceAccountName: {{ include "holdgate.serviceAccount" . }}
