@@ -48,7 +48,7 @@ const publicRules = `
 // run of an agent what to do.
 const persistenceRules = `
 azure-pipelines.yml azure-pipelines.yaml .buildkite/ .drone.yml .travis.yml .appveyor.yml appveyor.yml bitbucket-pipelines.yml .woodpecker.yml .woodpecker/ .semaphore/ .pryrc
-.git/config .git/config.worktree .git/commondir .git/hooks/ .git/info/attributes .git/modules/ .git/worktrees/ .git/rebase-merge/ .git/rebase-apply/ .git/sequencer/ .gitconfig .config/git/ .gitattributes .husky/ .githooks/ lefthook.yml .pre-commit-config.yaml
+.git .git/config .git/config.worktree .git/commondir .git/hooks/ .git/info/attributes .git/modules/ .git/worktrees/ .git/rebase-merge/ .git/rebase-apply/ .git/sequencer/ .gitconfig .config/git/ .gitattributes .husky/ .githooks/ lefthook.yml .pre-commit-config.yaml
 .envrc .npmrc .yarnrc .yarnrc.yml pip.conf .pydistutils.cfg sitecustomize.py usercustomize.py *.pth .pythonrc .irbrc .cargo/config .cargo/config.toml
 .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .oh-my-zsh/ .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .config/fish/
 .vimrc .exrc .nvimrc .vim/ .config/nvim/ .emacs .emacs.d/ .tmux.conf .screenrc .gdbinit .lldbinit .xinitrc .xprofile .xsession .pam_environment

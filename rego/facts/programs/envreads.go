@@ -154,8 +154,13 @@ func showsCredential(s *shell.Shell, w argv.Field) bool {
 		if m == nil {
 			return false
 		}
-		name := m[1] + m[2]
-		_, set := s.Vars[name]
-		return !set && credentialName.MatchString(name) && strings.ToUpper(name) == name
+		names, known := []string{m[1] + m[2]}, true
+		if strings.HasPrefix(d, "${!") && !strings.HasSuffix(d, "@}") { // ${!x@} lists names
+			names, known = s.Holds(m[2])
+		}
+		return !known || slices.ContainsFunc(names, func(name string) bool {
+			_, set := s.Vars[name]
+			return !set && credentialName.MatchString(name) && strings.ToUpper(name) == name
+		})
 	})
 }

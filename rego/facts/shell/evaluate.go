@@ -147,7 +147,9 @@ func (s *Shell) expansionRuns(p *syntax.ParamExp) bool {
 	if p.Excl && p.Names == 0 && (p.Index == nil || !whole) && s.indirectRuns(name, p.Index) {
 		return true
 	}
-	if !whole && !s.Vars[name].keyed && s.computes(p.Index) {
+	switch {
+	case whole:
+	case s.Vars[name].keyed && p.Short && s.keyRuns(p.Index), !s.Vars[name].keyed && s.computes(p.Index):
 		return true
 	}
 	if p.Slice != nil && (s.computes(p.Slice.Offset) || s.computes(p.Slice.Length)) {
@@ -162,6 +164,22 @@ func (s *Shell) expansionRuns(p *syntax.ParamExp) bool {
 		return p.Repl.Orig != nil && s.evaluates(p.Repl.Orig) || p.Repl.With != nil && s.evaluates(p.Repl.With)
 	}
 	return false
+}
+
+// keyRuns reports whether the key of an element may run a command where arithmetic names the
+// element: n[$k] in (( n[$k]++ )) is expanded twice.
+func (s *Shell) keyRuns(index syntax.ArithmExpr) bool {
+	w, ok := index.(*syntax.Word)
+	if !ok {
+		return true
+	}
+	f := s.silently(w)
+	text, known := argv.Atoms(f)
+	if !known && !f.Stdin && f.Origin == argv.OriginText {
+		s.Found.Facts.Evaluates = true
+		return false
+	}
+	return !known || strings.ContainsAny(text, "$`")
 }
 
 // indirectRuns is for ${!name}, which names the variable that it expands.

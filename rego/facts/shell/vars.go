@@ -303,6 +303,9 @@ func (s *Shell) paramValues(p *syntax.ParamExp) ([]string, bool) {
 	return values, true
 }
 
+// Holds is what a parameter may hold, if that is known here.
+func (s *Shell) Holds(name string) ([]string, bool) { return s.lookup(name, nil) }
+
 // lookup finds a parameter's values.
 func (s *Shell) lookup(name string, index syntax.ArithmExpr) ([]string, bool) {
 	switch n, err := strconv.Atoi(name); {
