@@ -9,10 +9,11 @@ import (
 )
 
 // Commands of git's, by what they do to the files of a working tree. Those that only read
-// it run no code but hooks and settings, which nobody changes unasked.
+// it run no code but hooks and settings, which nobody changes unasked. A push runs the hooks
+// of where it goes, which may be a folder of the agent's.
 const (
 	gitWrites = "checkout switch restore reset merge rebase pull stash cherry-pick revert clone submodule worktree clean read-tree checkout-index sparse-checkout"
-	gitReads  = "status log diff show add commit fetch branch rev-parse ls-files remote tag push describe merge-base rev-list shortlog blame symbolic-ref cat-file mv rm"
+	gitReads  = "status log diff show add commit fetch branch rev-parse ls-files remote tag describe merge-base rev-list shortlog blame symbolic-ref cat-file mv rm"
 )
 
 // checksOut reports whether commands are those of git that check out what the repository
@@ -96,8 +97,15 @@ var (
 		"merge":       "--edit --continue --quit",
 		"cherry-pick": "--edit --continue --skip --quit",
 		"revert":      "--edit --continue --skip --quit",
+		"commit":      "--edit --reedit-message --interactive --patch",
+		"add":         "--edit --interactive --patch",
+		"branch":      "--edit-description",
+		"tag":         "--edit --annotate --sign --local-user",
 	}
-	runningLetters = map[string]string{"clone": "cu", "rebase": "isx", "merge": "es", "pull": "s", "cherry-pick": "e", "revert": "e"}
+	runningLetters = map[string]string{"clone": "cu", "rebase": "isx", "merge": "es", "pull": "s", "cherry-pick": "e", "revert": "e",
+		"commit": "cep", "add": "eip", "tag": "aesu"}
+	// withoutEditor are options of which one is needed, where a command starts an editor else.
+	withoutEditor = map[string][]string{"commit": {"-m", "-am", "-F", "-C", "--message", "--file", "--reuse-message", "--no-edit"}, "revert": {"--no-edit"}}
 )
 
 // runsMore reports whether words of a git command make it run further programs: options,
@@ -105,6 +113,12 @@ var (
 func runsMore(sub string, rest []string) bool {
 	rest = beforeOperands(rest)
 	if sub == "submodule" && verb(rest) == "foreach" {
+		return true
+	}
+	if quiet, asks := withoutEditor[sub]; asks && !slices.ContainsFunc(rest, func(w string) bool {
+		name, _, _ := strings.Cut(w, "=")
+		return slices.Contains(quiet, name)
+	}) {
 		return true
 	}
 	for _, w := range rest {
@@ -124,7 +138,7 @@ func runsMore(sub string, rest []string) bool {
 				}
 			}
 		case !strings.HasPrefix(w, "-") || strings.HasPrefix(w, "--") || strings.HasPrefix(w, "-X"):
-		case strings.ContainsAny(w, runningLetters[sub]), sub == "pull" && strings.HasPrefix(w, "-ri"):
+		case strings.ContainsAny(w, runningLetters[sub]), sub == "pull" && strings.Contains(w, "ri"):
 			return true
 		}
 	}

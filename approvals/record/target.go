@@ -13,16 +13,20 @@ import (
 const longTarget = 60
 
 // Target names in a few words what the call is about, for a person to type: a folder, a
-// branch, a table, what the worst of its effects is on whose name is known; else the
-// program that it runs with what that is to do, its tool with the server, its gate, or the
-// request itself. A tool's name alone says nothing: most calls of an agent have the same.
+// branch, a table, what the worst of its effects is on, or another of the same kind whose
+// name is known; else the program that it runs with what that is to do, its tool with the
+// server, its gate, or the request itself. A tool's name alone says nothing: most calls of an
+// agent have the same.
 func (r Request) Target() string {
+	tool := r.Call.Tool
 	for _, e := range r.Briefing.Effects {
-		if word := affected(e); word != "" {
+		if e.Kind != r.Briefing.Effects[0].Kind || e.Kind == holdgate.EffectRun {
+			break // a lesser one may be harmless, and one that runs is told with what it is to do
+		}
+		if word := affected(e); word != "" && (tool == nil || word != tool.Name) {
 			return word
 		}
 	}
-	tool := r.Call.Tool
 	if tool != nil {
 		if words := r.runs(); words != "" && words != tool.Name {
 			return words

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdgate/holdgate"
@@ -32,6 +33,9 @@ func TestTargetNamesWhatACallIsAbout(t *testing.T) {
 		{"an object in a place", bash, "", at("resource", "deployment api namespace=web"), nil, "api"},
 		{"the next effect whose name is known", bash, "", at("folder", "", "./build"), nil, "./build"},
 		{"not a name that nobody can type", bash, "", at("folder", "./⟨U+202E⟩src", "./build"), nil, "./build"},
+		{"not what is only read beside it", bash, "", append(at("folder", "/srv/"+strings.Repeat("x", 70)), holdgate.Effect{Kind: holdgate.EffectRead, What: "file", Where: "README.md"}), nil, "r1"},
+		{"what is run, with what it is to do", record.ToolView{Name: "bash"}, "", []holdgate.Effect{{Kind: holdgate.EffectRun, What: "program", Where: "bash"}}, command("command", "bash deploy.sh"), "bash deploy.sh"},
+		{"not the tool as an effect", record.ToolView{Name: "build"}, "", at("folder", "build"), nil, "r1"},
 		{"a program with what it is to do", bash, "", at("infrastructure", ""), command("command", "terraform -auto-approve apply"), "terraform apply"},
 		{"the most dangerous of several", bash, "", nil, append(command("command", "cd x && terraform destroy"), command(runs, "/usr/bin/terraform destroy   [through sudo]", "cd x")...), "terraform destroy"},
 		{"not the first of a line that was not read", bash, "", nil, command("command", "echo hello; terraform destroy"), "r1"},

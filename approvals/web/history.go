@@ -71,15 +71,24 @@ const exportPage = 1000
 // a line, as GET /v1/audit/export writes them.
 func (s *Server) export(v *visit) error {
 	q := filtered(v.URL.Query())
-	v.w.Header().Set("Content-Type", "application/jsonl")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="holdgate-audit.jsonl"`)
+	begin := func() {
+		v.w.Header().Set("Content-Type", "application/jsonl")
+		v.w.Header().Set("Content-Disposition", `attachment; filename="holdgate-audit.jsonl"`)
+	}
 	if q == (audit.Query{}) {
+		begin()
 		return v.api.AuditExport(v.Context(), v.w)
 	}
 	for q.From, q.Limit = 1, exportPage; ; {
+		first := q.From == 1
 		list, err := v.api.Audit(v.Context(), q)
-		if err != nil {
+		switch {
+		case err != nil && first:
 			return err
+		case err != nil:
+			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+		case first:
+			begin()
 		}
 		for _, e := range list {
 			line, err := jsonv1.Marshal(e) // as the log is written

@@ -167,6 +167,9 @@ func once(v *visit, r approvals.Request) string {
 		_, why, _ := strings.Cut(p.Detail, ": ")
 		return cmp.Or(why, p.Detail)
 	}
+	if err != nil {
+		return ""
+	}
 	return "policy lets this call be approved for this time alone"
 }
 

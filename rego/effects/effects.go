@@ -53,7 +53,11 @@ func Of(c holdgate.Call, f holdgate.Facts, known func(holdgate.Command) Known) [
 	var effects []holdgate.Effect
 	for _, e := range w.found {
 		e.Harm = e.harm()
-		if !slices.Contains(effects, e.Effect) {
+		same := func(o holdgate.Effect) bool { // also one that weighs less
+			o.Harm = e.Harm
+			return o == e.Effect
+		}
+		if !slices.ContainsFunc(effects, same) {
 			effects = append(effects, e.Effect)
 		}
 	}

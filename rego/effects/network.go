@@ -56,10 +56,10 @@ func (w *work) fetches(c command) source {
 	runs := slices.Contains([]string{"", "script", "pass", "build", "project"}, c.Class)
 	reads := runs && slices.ContainsFunc(c.Unresolved, func(u string) bool { return u == "stdin" || strings.ContainsAny(u, "(`") })
 	for _, other := range w.commands {
-		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(other.at) == 0 || other.index == c.index || runsThrough(other, c) {
+		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(other.at) == 0 || other.index == c.index {
 			continue
 		}
-		if reads {
+		if reads && (c.Stdin != "heredoc" || slices.Contains(other.Via, "$()")) { // else the code stands in the call
 			return source{other.index, other.at[0]}
 		}
 		for _, file := range c.Unbound {
@@ -71,17 +71,6 @@ func (w *work) fetches(c command) source {
 		}
 	}
 	return source{}
-}
-
-// runsThrough reports whether the code that a command runs is what does the other: that
-// cannot bring the code.
-func runsThrough(other, c command) bool {
-	n := len(c.Via)
-	if len(other.Via) <= n || !slices.Equal(other.Via[:n], c.Via) {
-		return false
-	}
-	program, _, _ := strings.Cut(other.Via[n], " ")
-	return program == c.Program
 }
 
 // brought adds the running of what the same call downloads.

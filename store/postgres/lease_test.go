@@ -150,7 +150,7 @@ func TestAMemberClosedAsItRenewsLetsGo(t *testing.T) {
 	if _, err := lock.Exec(t.Context(), `SELECT 1 FROM holdgate_members FOR UPDATE`); err != nil {
 		t.Fatal(err)
 	}
-	for waiting := false; !waiting; {
+	for waiting := false; !waiting; time.Sleep(10 * time.Millisecond) {
 		err := lock.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND transactionid::text = pg_current_xact_id()::xid::text`).Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
@@ -159,6 +159,7 @@ func TestAMemberClosedAsItRenewsLetsGo(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- first.Close() }()
 	for !errors.Is(first.Update(t.Context(), put("a", "1")), store.ErrClosed) {
+		time.Sleep(10 * time.Millisecond)
 	}
 	if err := lock.Commit(t.Context()); err != nil {
 		t.Fatal(err)

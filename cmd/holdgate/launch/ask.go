@@ -197,7 +197,7 @@ func (d *dialogue) send(ctx context.Context, decision api.Decision) (again time.
 // refresh sees whether the request has ended elsewhere, or has changed.
 func (d *dialogue) refresh(ctx context.Context) (over bool) {
 	if d.q.gone != "" {
-		return false
+		return time.Now().After(d.q.leaves)
 	}
 	see := d.s.o.Door.Request
 	if d.q.byItself() && !d.q.folded && !d.q.cramped {

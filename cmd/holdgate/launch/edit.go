@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -64,14 +65,19 @@ func (q *question) goOn() string {
 	return "; e opens your text again"
 }
 
+// goneStays is how long a text that was not sent stands, where nobody presses Enter: others
+// wait behind it, and the agent's own screen.
+const goneStays = 2 * time.Minute
+
 // over ends the question. Where the person has typed other arguments that were not sent,
-// they are told, and see them until they press Enter.
+// they are told, and see them until they press Enter, for [goneStays] at most.
 func (d *dialogue) over(r approvals.Request) bool {
 	if d.q.left == nil {
 		return true
 	}
 	d.q.r, d.q.change, d.q.keep, d.q.step, d.q.note = r, nil, nil, stepAnswer, ""
 	d.q.gone = "This request " + ended(r) + ". Your edit was not sent."
+	d.q.leaves = time.Now().Add(goneStays)
 	d.layOut()
 	return false
 }

@@ -35,6 +35,7 @@ type question struct {
 	change *draft.Change       // what the person has made of the arguments; nil: nothing
 	left   *draft.Change       // what their editor has left last and was not sent; nil: nothing
 	gone   string              // how the request ended before that was sent; empty: it has not
+	leaves time.Time           // when the screen that says so goes by itself
 	keep   *approvals.Remember // what is to stand from now on; nil: nothing
 
 	rows int // of the terminal

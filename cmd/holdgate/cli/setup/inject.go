@@ -202,14 +202,27 @@ var podAt = map[string][]string{
 	"batch/v1/Job": {"spec", "template", "spec"}, "batch/v1/CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// hasContainers reports whether anything in an object looks like a pod's containers.
+// hasContainers reports whether anything in an object looks like a container: under a key by
+// which Kubernetes, Argo or Tekton have containers, something with an image.
 func hasContainers(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode {
 		return false // what it stands for is looked at where it is
 	}
-	for _, c := range items(child(n, "containers")) {
-		if child(c, "image") != nil {
+	for _, key := range []string{"containers", "initContainers", "container", "sidecars", "script", "steps"} {
+		at := child(n, key)
+		if at != nil && at.Kind == yaml.AliasNode {
+			at = at.Alias
+		}
+		if child(at, "image") != nil {
 			return true
+		}
+		for _, c := range items(at) {
+			if c.Kind == yaml.AliasNode {
+				c = c.Alias
+			}
+			if child(c, "image") != nil {
+				return true
+			}
 		}
 	}
 	return slices.ContainsFunc(n.Content, hasContainers)
