@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -262,7 +263,13 @@ func TestAFingerAlone(t *testing.T) {
 	show := func(risk holdgate.Risk, arguments string) approvals.Request {
 		t.Helper()
 		r := h.hold(risk, arguments, holdgate.HoldSpec{})
-		tap(t, ctx, `a.open`)
+		at := func() bool { return strings.Contains(value(t, ctx, chromedp.Location()), "/requests/"+r.ID) }
+		for !at() { // a list that is drawn anew under the finger takes no tap
+			tap(t, ctx, `a.open`)
+			for wait := 0; wait < 50 && !at(); wait++ {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
 		browse(t, ctx, chromedp.WaitVisible(settled))
 		return r
 	}
