@@ -72,7 +72,7 @@ func TestAHeldCallHasEffects(t *testing.T) {
 	if d.Facts == nil || len(d.Facts.Effects) == 0 {
 		t.Fatalf("%v without effects", d.Action)
 	}
-	want := holdgate.Effect{Kind: "run", What: "download", Where: "get.example/i.sh", Undoable: "unknown", Because: "code", As: "bob", Says: "Downloads get.example/i.sh and runs it as bob"}
+	want := holdgate.Effect{Kind: "run", What: "download", Where: "get.example/i.sh", Undoable: "unknown", Because: "code", As: "bob", Says: "Downloads get.example/i.sh and runs it as bob", Harm: "run"}
 	if got := d.Facts.Effects[0]; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
