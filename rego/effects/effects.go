@@ -81,7 +81,7 @@ func (e weighed) harm() string {
 	case what == "folder":
 		what = "file"
 	}
-	return strings.Join([]string{string(e.Kind), what, e.On}, " ")
+	return strings.TrimSpace(strings.Join([]string{string(e.Kind), what, e.On}, " "))
 }
 
 // work is the work on one call.
