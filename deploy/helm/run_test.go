@@ -118,6 +118,18 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
+// await waits until the process has printed a text: it may answer before what it printed is read.
+func (o *output) await(t *testing.T, text string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for until := time.Now().Add(time.Minute); !strings.Contains(o.String(), text); <-tick.C {
+		if time.Now().After(until) {
+			t.Fatalf("it never printed %q:\n%s", text, o)
+		}
+	}
+}
+
 // await waits until /readyz has a status, with a text in its answer.
 func (p *pod) await(t *testing.T, status int, text string) {
 	t.Helper()

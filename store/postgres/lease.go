@@ -88,6 +88,9 @@ func (s *Store) renew(ctx context.Context) {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
 	defer cancel()
+	if conn == nil { // the last renewal broke it
+		conn, _ = s.connect(ending)
+	}
 	if conn != nil {
 		conn.Exec(ending, `UPDATE holdgate_lease SET until = now() WHERE id = 1 AND holder = $1`, s.lease.token[:])
 		s.leave(ending, conn)
