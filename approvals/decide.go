@@ -20,8 +20,8 @@ import (
 // Stop also stops the agent: see [Queue.Intervene].
 //
 // Nothing has happened where it returns an error: ErrNotFound, *EndedError,
-// ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrVoted, ErrRemember or
-// ErrNotEntitled, which say more when printed, or one of the store.
+// ErrDigest, ErrSteerEmpty, ErrSteerNotAllowed, ErrAnswer, ErrEditRefused, ErrVoted,
+// ErrRemember or ErrNotEntitled, which say more when printed, or one of the store.
 func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) {
 	v, err := checked(v)
 	if err != nil {
@@ -30,6 +30,9 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 	v.Reason, v.Instructions = q.book.Words(v.Reason), q.book.Words(v.Instructions)
 	var hidden []string
 	if v.Decision == holdgate.AnswerEdit {
+		if err := q.permits(ctx, id, v); err != nil {
+			return Request{}, err
+		}
 		if hidden, err = q.redactions(ctx, id, v.Arguments); err != nil {
 			return Request{}, err
 		}

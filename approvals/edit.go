@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/redact"
@@ -56,7 +57,11 @@ func withArguments(r *record.StoredRequest, args json.RawMessage) holdgate.Call 
 }
 
 // An Answered is what a person would have answered to a request with an edit.
-type Answered struct{ Gate, Rule, By string }
+type Answered struct {
+	Gate, Rule, By string
+	Also           []string // other rules that the request asks for
+	Dir            string   // in which the call starts; empty where that is not known
+}
 
 // Judge says what the policy of this moment would say of a pending request's call with
 // other arguments, given that by answers with them. Nothing is decided or logged, and
@@ -73,7 +78,32 @@ func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) 
 	case !r.Call.IsTool || q.c.Judge == nil:
 		return holdgate.Decision{}, fmt.Errorf("%w: policy cannot be asked about an edit of it", ErrAnswer)
 	}
-	return q.c.Judge(ctx, withArguments(r, args), Answered{Gate: r.Gate, Rule: r.Rule, By: by}), nil
+	a := Answered{Gate: r.Gate, Rule: r.Rule, By: by}
+	for _, f := range r.Also {
+		a.Also = append(a.Also, f.Rule)
+	}
+	if r.Similarity != nil {
+		a.Dir, _, _ = strings.Cut(r.Similarity.Dir, "\n")
+	}
+	return q.c.Judge(ctx, withArguments(r, args), a), nil
+}
+
+// permits returns ErrEditRefused where policy refuses an edit, which then does not count: the
+// request waits on, and the person still has what they typed. What only the agent's connection
+// knows is not asked about here, and policy is asked again when the call goes on.
+func (q *Queue) permits(ctx context.Context, id string, v Vote) error {
+	if q.c.Judge == nil {
+		return nil
+	}
+	by := v.By
+	if n, known := q.People().Find(by); known {
+		by = n.Name
+	}
+	d, err := q.Judge(ctx, id, by, v.Arguments)
+	if err != nil || d.Action != holdgate.Deny {
+		return err
+	}
+	return fmt.Errorf("%w, by the rule %s: %s", ErrEditRefused, holdgate.Visible(d.Rule), holdgate.Visible(d.Reason))
 }
 
 // Schema is the JSON Schema that an MCP server has given for the arguments of a

@@ -18,6 +18,7 @@ var (
 	ErrArtifact        = errors.New("not an artifact")
 	ErrSteerNotAllowed = errors.New("this request cannot be steered: approve or deny it")
 	ErrAnswer          = record.ErrAnswer
+	ErrEditRefused     = errors.New("policy refuses the edited call")
 	ErrClaimed         = errors.New("somebody has claimed this request")
 	ErrVoted           = fmt.Errorf("%w: you have voted already, and it takes more people", ErrAnswer)
 )

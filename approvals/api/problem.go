@@ -47,6 +47,7 @@ const (
 	ProblemClaimed        = "claimed"
 	ProblemVoted          = "voted"
 	ProblemAnswer         = "answer"
+	ProblemEditRefused    = "edit-refused"
 	ProblemNoAgent        = "no-agent"
 	ProblemStopped        = "stopped"
 	ProblemNoSession      = "no-session"
@@ -111,6 +112,7 @@ func asProblem(err error) (p *Problem, known bool) {
 		{agents.ErrStopped, http.StatusConflict, ProblemStopped, "Stopped"},
 		{ErrNoPlugin, http.StatusNotFound, "no-plugin", "No such channel"},
 		{agents.ErrIntervention, http.StatusUnprocessableEntity, "intervention", "No such intervention"},
+		{approvals.ErrEditRefused, http.StatusUnprocessableEntity, ProblemEditRefused, "Policy refuses the edited call"},
 		{approvals.ErrAnswer, http.StatusUnprocessableEntity, ProblemAnswer, "Not an answer to this request"},
 		{tracks.ErrNoSession, http.StatusNotFound, ProblemNoSession, "No such session"},
 		{tracks.ErrAmbiguous, http.StatusConflict, "ambiguous", "Several agents have it"},

@@ -7,7 +7,6 @@ package draft
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
@@ -183,47 +181,29 @@ func difference(before, after string) (lines []page.Line) {
 	return lines
 }
 
-// Verdict is what policy would make of the request with other arguments, as lines of a
-// page. The sidecar decides again when the edit is sent, with what it knows of the
-// session besides.
+// Verdict is what policy makes of the request with other arguments, as lines of a page. An edit
+// that it refuses is refused when it is sent, too.
 func Verdict(ctx context.Context, c *client.Client, r approvals.Request, arguments jsontext.Value) []page.Line {
 	line := func(text string, s page.Style) []page.Line {
 		return []page.Line{{}, {Label: "policy     ", Text: text, Style: s}}
 	}
-	input, err := question(r, arguments)
-	if err != nil {
-		return line("cannot be asked about it: "+holdgate.Visible(err.Error()), page.Alarm)
-	}
-	d, err := c.EvalPolicy(ctx, input)
+	d, err := c.Check(ctx, r.ID, arguments)
 	if err != nil {
 		return line("could not be asked now ("+holdgate.Visible(err.Error())+"); it decides about the edited call before that goes on", page.Alarm)
 	}
 	why := holdgate.Visible(strings.Trim(d.Rule+": "+d.Reason, ": "))
 	switch d.Action {
 	case holdgate.Allow.String():
-		return line("would let the edited call pass by itself", page.Plain)
+		return line("lets the edited call pass", page.Plain)
 	case holdgate.Hold.String():
-		text := "would ask about the edited call too"
+		text := "asks about the edited call too"
 		if d.Risk != "" {
-			text += ", as of " + holdgate.Visible(d.Risk) + " risk"
+			text += ", as of " + holdgate.Visible(string(d.Risk)) + " risk"
 		}
-		return line(text+"; your answer counts for that. "+why, page.Plain)
+		if d.Settled {
+			text += "; your answer counts for that"
+		}
+		return line(text+". "+why, page.Plain)
 	}
 	return line("REFUSES the edited call, whoever approves it. "+why, page.Alarm)
-}
-
-// question is the input of a policy for the request with other arguments.
-func question(r approvals.Request, arguments jsontext.Value) ([]byte, error) {
-	tool := map[string]any{"name": r.Call.Tool.Name, "arguments": json.RawMessage(arguments)}
-	if r.Call.Tool.Server != "" {
-		tool["server"] = r.Call.Tool.Server
-	}
-	session := map[string]any{"id": r.Session.ID}
-	if r.Briefing.Place.Folder != "" {
-		session["cwd"] = r.Briefing.Place.Folder
-	}
-	return jsonv2.Marshal(map[string]any{
-		"kind": "tool_call", "tool": tool, "session": session, "door": r.Door,
-		"agent": map[string]any{"id": r.Agent.ID, "proven": r.Agent.Proven},
-	})
 }

@@ -192,7 +192,7 @@ func (m *model) decided(msg decidedMsg) {
 	case msg.err == nil:
 		m.ask.left = draft.Change{}
 	default:
-		m.note += m.ask.goOn()
+		m.note = "nothing was decided" + m.ask.goOn() + ": " + holdgate.Visible(msg.err.Error())
 		m.lateEdit()
 	}
 }

@@ -187,7 +187,7 @@ func wholeArguments(r approvals.Request) []string {
 
 // askKey takes a key that is for the open request.
 func (m *model) askKey(k string) tea.Cmd {
-	a, now := m.ask, m.now()
+	a, now, covered := m.ask, m.now(), m.covered()
 	m.note = ""
 	if a.scrollKey(k, now) {
 		return nil
@@ -201,7 +201,7 @@ func (m *model) askKey(k string) tea.Cmd {
 		m.layOut()
 		return nil
 	}
-	if a.r.Status.Final() || a.sending || now.Sub(a.since) < minShown {
+	if a.r.Status.Final() || a.sending || now.Sub(a.since) < minShown || covered && (k == "y" || k == "a") {
 		return nil
 	}
 	return m.answerKey(k)

@@ -124,7 +124,7 @@ func (m *model) lateEdit() {
 
 // editKey takes a key while it is shown what was changed.
 func (m *model) editKey(k string) tea.Cmd {
-	e, a := m.edit, m.ask
+	e, a, covered := m.edit, m.ask, m.covered()
 	m.note = ""
 	switch {
 	case k == "esc", k == "q":
@@ -132,7 +132,7 @@ func (m *model) editKey(k string) tea.Cmd {
 	case k == "e" && !e.late && !a.sending && m.now().Sub(e.since) >= minShown:
 		return m.openEditor()
 	case e.scrollKey(k, m.now()):
-	case k != "y" && k != "a", a.r.Status.Final(), a.sending, m.now().Sub(e.since) < minShown:
+	case k != "y" && k != "a", a.r.Status.Final(), a.sending, covered, m.now().Sub(e.since) < minShown:
 	case !e.whole():
 		m.note = "not sent: not all of the change was shown yet; space shows the rest"
 	case a.word() != "":

@@ -95,6 +95,31 @@ func TestWhatAnEditorLeavesIsChecked(t *testing.T) {
 	d.shows("policy does not let this call be edited")
 }
 
+// What policy refuses is not sent, and what was typed is kept.
+func TestAnEditThatPolicyRefusesIsKept(t *testing.T) {
+	s := newSidecar(t)
+	r := s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskMedium), func(d *holdgate.Decision) { d.Hold.Allow = []string{"edit"} })
+	d := sit(t, s)
+	d.slowly("enter")
+	d.read()
+	d.edits("sed -i s/src/ledger/")
+	d.slowly("e")
+	d.shows("REFUSES the edited call")
+	d.slowly("y")
+	d.until("it is told", func() bool { return strings.Contains(d.m.note, "policy refuses the edited call") })
+	d.golden("refused-edit")
+	if got := d.status(r); got != holdgate.StatusPending {
+		t.Errorf("the request is %s", got)
+	}
+	d.edits("sed -i s/ledger/gen/") // it gets the text that was left
+	d.slowly("e")
+	d.shows("./gen")
+	d.slowly("y")
+	if got := d.status(r); got != holdgate.StatusApproved {
+		t.Errorf("after another edit the request is %s", got)
+	}
+}
+
 // An edit that comes too late is not sent, and stays on the screen.
 func TestAnEditThatComesTooLateIsShown(t *testing.T) {
 	for name, late := range map[string]func(d *desk, elsewhere func()){

@@ -88,12 +88,39 @@ func (m *model) talk() []string {
 	case m.prompt != nil:
 		return m.prompt.box(m.width, min(boxRows, m.bodyHeight()), m.colour)
 	case m.note != "":
-		return []string{m.clip(m.note, sgrWarn)}
+		return m.noteLines()
 	case m.lost != "":
 		return []string{m.clip(m.lost, sgrAlarm)}
 	}
 	return []string{""}
 }
+
+// noteRows is how many lines a note takes at most.
+const noteRows = 4
+
+// noteOn begins the further lines of a note.
+const noteOn = "  : "
+
+// noteLines are a note, between words. Those behind the first begin so that none can pass for
+// a line of the page.
+func (m *model) noteLines() (lines []string) {
+	for i, l := range page.Wrap([]page.Line{{Text: m.note}}, m.width-1-len(noteOn)) {
+		if i > 0 {
+			l.Text = noteOn + l.Text
+		}
+		lines = append(lines, l.Text)
+	}
+	if most := max(min(noteRows, m.bodyHeight()/2), 1); len(lines) > most {
+		lines = append(lines[:most-1], lines[most-1]+" …")
+	}
+	for i, l := range lines {
+		lines[i] = m.clip(l, sgrWarn)
+	}
+	return lines
+}
+
+// covered reports whether a note hides the last lines of what is shown.
+func (m *model) covered() bool { return m.prompt == nil && m.note != "" && len(m.noteLines()) > 1 }
 
 // around are as many lines as there is room for, with line at and the one below it
 // among them.

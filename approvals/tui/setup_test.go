@@ -66,7 +66,7 @@ func (s *sidecar) start() {
 	digester, err := holdgate.NewDigester(key)
 	s.check(err)
 	s.store = st
-	s.queue, err = approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour})
+	s.queue, err = approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour, Judge: edited})
 	s.check(err)
 	s.api, err = api.New(api.Config{Queue: s.queue, Log: log, Store: st, Digester: digester,
 		Credentials: func() []api.Credential { return []api.Credential{{Person: "ada", Token: api.HashToken(token)}} },
@@ -111,6 +111,10 @@ func (s *sidecar) client() *client.Client {
 const all = `package holdgate.custom.all
 
 decisions contains {"action": "hold", "rule": "custom.all", "reason": "All is asked about.", "risk": "medium"}
+
+decisions contains {"action": "deny", "rule": "custom.never", "reason": "Nobody may touch the ledger, whoever asks for it, nor what is kept beside it."} if {
+	contains(input.tool.arguments.command, "ledger")
+}
 `
 
 // policy is the shipped pack, which every test asks.
@@ -141,6 +145,16 @@ func (judge) Eval(ctx context.Context, input []byte) (json.RawMessage, error) {
 		return nil, &api.PolicyRefusedError{Text: err.Error()}
 	}
 	return json.Marshal(verdict.Document(d))
+}
+
+// edited is what policy says of an edit.
+func edited(ctx context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
+	engine, err := policy()
+	if err != nil {
+		return holdgate.Decision{Reason: err.Error()}
+	}
+	return engine.Decide(ctx, rego.Input{Call: c, Edited: true, Dir: a.Dir, Home: "/home/ada",
+		Answers: []rego.Answer{{Gate: a.Gate, Rule: a.Rule, Also: a.Also, Decision: holdgate.AnswerEdit, By: a.By}}})
 }
 
 // A change is what a test wants otherwise of policy's decision.

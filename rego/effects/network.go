@@ -59,7 +59,7 @@ func (w *work) fetches(c command) source {
 		if other.Class != "network" && other.Class != "install" && other.Class != "remote" || len(other.at) == 0 || other.index == c.index {
 			continue
 		}
-		if reads && (c.Stdin != "heredoc" || slices.Contains(other.Via, "$()")) { // else the code stands in the call
+		if own := slices.Contains(other.Via, c.Program) && other.hands(); reads && !own && (c.Stdin != "heredoc" || slices.Contains(other.Via, "$()")) { // else the code stands in the call
 			return source{other.index, other.at[0]}
 		}
 		for _, file := range c.Unbound {
@@ -116,6 +116,23 @@ func method(argv []string) string {
 	return ""
 }
 
+// hands reports whether a request hands something over, and is not made for what it brings.
+func (c command) hands() bool {
+	m := method(c.Argv)
+	return m != "" && m != "GET" && m != "HEAD"
+}
+
+// by is the program of a request, with its method. The requests of other programs' code are
+// told as curl's: it is theirs.
+func (c command) by(m string) string {
+	if n := len(c.Via); n > 0 && c.Program == "curl" && (strings.HasPrefix(c.Via[n-1], "python") || scripted[c.Via[n-1]]) {
+		return spaced(c.Via[n-1], m)
+	}
+	return spaced(c.Program, m)
+}
+
+var scripted = wordSet("node nodejs deno bun tsx ts-node")
+
 // network adds what a command fetches, or sends.
 func (w *work) network(c command) {
 	at, where := c.at, listing(c.at)
@@ -138,7 +155,7 @@ func (w *work) network(c command) {
 	}
 	switch {
 	case m == "DELETE":
-		e.Kind, e.Says = holdgate.EffectDelete, "Deletes "+where+" ("+c.Program+")"
+		e.Kind, e.Says = holdgate.EffectDelete, "Deletes "+where+" ("+c.by("")+")"
 		w.add(c, weighsOutside+5, e)
 	case len(files) > 0:
 		e.Kind, e.What, e.Says = holdgate.EffectSend, "file", "Sends "+listing(files)+" to "+where
@@ -153,7 +170,7 @@ func (w *work) network(c command) {
 		w.tells(c, files...)
 		w.add(c, weight, e)
 	case m == "PUT" || m == "PATCH":
-		e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectChange, holdgate.UndoableUnknown, "remote", "Changes "+where+" ("+c.Program+" "+m+")"
+		e.Kind, e.Undoable, e.Because, e.Says = holdgate.EffectChange, holdgate.UndoableUnknown, "remote", "Changes "+where+" ("+c.by(m)+")"
 		weight := weighsOutside
 		if w.secret() {
 			e.Undoable, e.Because, e.Says, weight = holdgate.UndoableNo, "sent", e.Says+", beside secrets that the call reads", weighsLost+3
@@ -163,7 +180,7 @@ func (w *work) network(c command) {
 		e.Kind, e.Says = holdgate.EffectSend, "Sends mail to "+listing(c.mailed())
 		w.add(c, weighsSome+8, e)
 	case m != "" && m != "GET" && m != "HEAD" && m != "OPTIONS", slices.ContainsFunc(c.Argv, sends.MatchString) && !c.has("-G", "--get"):
-		e.Kind, e.Says = holdgate.EffectSend, "Sends data to "+where+" ("+spaced(c.Program, m)+")"
+		e.Kind, e.Says = holdgate.EffectSend, "Sends data to "+where+" ("+c.by(m)+")"
 		weight := weighsSome + 7
 		if w.secret() {
 			e.Says, weight = e.Says+", beside secrets that the call reads", weighsLost+3
@@ -376,6 +393,9 @@ func (c command) outward() bool {
 	if len(c.Argv) < 3 {
 		return false
 	}
-	host, _, remote := strings.Cut(c.Argv[len(c.Argv)-1], ":")
+	host, rest, remote := strings.Cut(c.Argv[len(c.Argv)-1], ":")
+	if strings.HasPrefix(host, "http") && strings.HasPrefix(rest, "//") { // what is beside it may be a text
+		return false
+	}
 	return remote && host != "" && !strings.ContainsAny(host, "/=")
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -76,8 +77,8 @@ func (a *App) redactions(ctx context.Context, c holdgate.Call) ([]string, error)
 // policy is told what the sidecar keeps; what the connection alone knows is left out.
 func (a *App) judge(ctx context.Context, c holdgate.Call, answered approvals.Answered) holdgate.Decision {
 	in := rego.Input{
-		Call: c, Edited: true, Dir: a.o.Dir, Home: a.o.Home, Own: Own(a.c),
-		Answers: []rego.Answer{{Gate: answered.Gate, Rule: answered.Rule, Decision: holdgate.AnswerEdit, By: answered.By}},
+		Call: c, Edited: true, Dir: cmp.Or(answered.Dir, a.o.Dir), Home: a.o.Home, Own: Own(a.c),
+		Answers: []rego.Answer{{Gate: answered.Gate, Rule: answered.Rule, Also: answered.Also, Decision: holdgate.AnswerEdit, By: answered.By}},
 	}
 	if s, err := a.queue.Sessions.Track(ctx, c.Agent.ID, c.Session.ID); err == nil {
 		set := s.Setting()

@@ -70,13 +70,13 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 		code          int
 		status        holdgate.Status
 	}{
-		{"yes", "delete", "", "yes\n", command.ExitDone, holdgate.StatusApproved},
+		{"the word", "delete", "", "approve\n", command.ExitDone, holdgate.StatusApproved},
 		{"no", "delete", "", "no\n", command.ExitFailed, holdgate.StatusPending},
 		{"nothing", "delete", "", "\n", command.ExitFailed, holdgate.StatusPending},
 		{"a key that was meant for something else", "delete", "", "y\n", command.ExitFailed, holdgate.StatusPending},
-		{"what was typed before the question is no answer", "delete", "yes\nyes\n", "\n", command.ExitFailed, holdgate.StatusPending},
-		{"yes is not enough where the risk is critical", "critical", "", "yes\n", command.ExitFailed, holdgate.StatusPending},
-		{"what it is about is", "critical", "", "rm /\n", command.ExitDone, holdgate.StatusApproved},
+		{"what was typed before the question is no answer", "delete", "approve\napprove\n", "\n", command.ExitFailed, holdgate.StatusPending},
+		{"that is not enough where the risk is critical", "critical", "", "approve\n", command.ExitFailed, holdgate.StatusPending},
+		{"what it is about is", "critical", "", "approve rm /\n", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,6 +100,23 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 	}
 }
 
+func TestTheOnlyRequestIsNotDeniedUnseen(t *testing.T) {
+	for answer, want := range map[string]holdgate.Status{"deny\n": holdgate.StatusDenied, "\n": holdgate.StatusPending, "approve\n": holdgate.StatusPending} {
+		s := startSidecar(t)
+		r, err := s.hold("delete")
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, printed := onTerminal(t, []string{"deny", "--reason", "not today", "--state-dir", s.dir}, "deny\n", answer)
+		if (code == command.ExitDone) != (want == holdgate.StatusDenied) || !strings.Contains(printed, r.Briefing.Summary) || !strings.Contains(printed, "deny this call? Type deny to do it") {
+			t.Errorf("after %q: exit code %d; printed:\n%s", answer, code, printed)
+		}
+		if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != want {
+			t.Errorf("after %q the request is %s, %v; want %s", answer, r.Status, err, want)
+		}
+	}
+}
+
 func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 	approve, choose := []string{"approve", "ID"}, []string{"choose", "ID", "staging"}
 	edit := []string{"edit", "ID", "--set", "command=ls"}
@@ -114,23 +131,23 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		code          int
 		status        holdgate.Status
 	}{
-		{"yes", approve, "delete", "", "yes\n", "approve", command.ExitDone, holdgate.StatusApproved},
+		{"another word", approve, "delete", "", "yes\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"the word itself", approve, "delete", "", "approve\n", "approve", command.ExitDone, holdgate.StatusApproved},
 		{"no", approve, "delete", "", "no\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"nothing", approve, "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
-		{"what was typed before is no answer", approve, "delete", "yes\n", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"what was typed before is no answer", approve, "delete", "approve\n", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"the digest does not answer", slices.Concat(approve, digest), "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"digest and --yes do", slices.Concat(approve, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 		{"--yes alone does not", append(approve, "--yes"), "delete", "", "", "", command.ExitUsage, holdgate.StatusPending},
-		{"yes names no target of critical risk", approve, "critical", "", "yes\n", "rm /", command.ExitFailed, holdgate.StatusPending},
-		{"nothing does neither", approve, "critical", "", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
-		{"a word that was typed before", approve, "critical", "rm /\n", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
-		{"what it is about does", approve, "critical", "", "rm /\n", "rm /", command.ExitDone, holdgate.StatusApproved},
-		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "rm /", command.ExitFailed, holdgate.StatusPending},
-		{"an option that lets it go on", choose, "choice", "", "\n", "choose", command.ExitFailed, holdgate.StatusPending},
-		{"and is confirmed", choose, "choice", "", "yes\n", "choose", command.ExitDone, holdgate.StatusApproved},
+		{"the word names no target of critical risk", approve, "critical", "", "approve\n", "approve rm /", command.ExitFailed, holdgate.StatusPending},
+		{"nothing does neither", approve, "critical", "", "\n", "approve rm /", command.ExitFailed, holdgate.StatusPending},
+		{"a word that was typed before", approve, "critical", "approve rm /\n", "\n", "approve rm /", command.ExitFailed, holdgate.StatusPending},
+		{"what it is about does", approve, "critical", "", "approve rm /\n", "approve rm /", command.ExitDone, holdgate.StatusApproved},
+		{"no flag stands for the name", slices.Concat(approve, yes), "critical", "", "\n", "approve rm /", command.ExitFailed, holdgate.StatusPending},
+		{"an option that lets it go on", choose, "choice", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"and is confirmed", choose, "choice", "", "approve\n", "approve", command.ExitDone, holdgate.StatusApproved},
 		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", command.ExitDone, holdgate.StatusDenied},
-		{"an edit", edit, "delete", "", "\n", "edit", command.ExitFailed, holdgate.StatusPending},
+		{"an edit", edit, "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {
@@ -181,7 +198,7 @@ func startSidecar(t *testing.T) *sidecar {
 }
 
 func TestSeveralAreAskedAboutOnce(t *testing.T) {
-	for answer, want := range map[string]holdgate.Status{"yes\n": holdgate.StatusApproved, "y\n": holdgate.StatusPending} {
+	for answer, want := range map[string]holdgate.Status{"approve\n": holdgate.StatusApproved, "yes\n": holdgate.StatusPending} {
 		s := startSidecar(t)
 		args := []string{"approve", "--state-dir", s.dir}
 		for _, name := range []string{"delete", "other"} {
@@ -195,7 +212,7 @@ func TestSeveralAreAskedAboutOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, printed := onTerminal(t, args, "yes\n", answer)
+		_, printed := onTerminal(t, args, "approve\n", answer)
 		if n := strings.Count(printed, "approve these 2 calls?"); n != 1 || !strings.Contains(printed, "rm -rf build") || !strings.Contains(printed, "rm -rf dist") {
 			t.Errorf("asked %d times:\n%s", n, printed)
 		}
@@ -219,12 +236,12 @@ func TestEditInAnEditor(t *testing.T) {
 		status       holdgate.Status
 		want, unseen string // in what is printed
 	}{
-		{"a change that is confirmed", `sed -i s,build,build/tmp, "$1"`, "yes\n", command.ExitDone, holdgate.StatusApproved, "+ /command: rm -rf build/tmp", ""},
+		{"a change that is confirmed", `sed -i s,build,build/tmp, "$1"`, "approve\n", command.ExitDone, holdgate.StatusApproved, "+ /command: rm -rf build/tmp", ""},
 		{"a change that is not", `sed -i s,build,build/tmp, "$1"`, "no\n", command.ExitFailed, holdgate.StatusPending, "stays pending", ""},
 		{"no change", `true`, "yes\n", command.ExitFailed, holdgate.StatusPending, "nothing was changed", "edit this call?"},
 		{"an editor that fails", `exit 3`, "yes\n", command.ExitFailed, holdgate.StatusPending, "the editor (", "edit this call?"},
 		{"what is no JSON, and given up", `echo '{' >"$1"`, "no\n", command.ExitFailed, holdgate.StatusPending, "not usable", "edit this call?"},
-		{"a change that others could read", `test "$(stat -c %a "$1")$(stat -c %a "$(dirname "$1")")" = 600700 && sed -i s,build,b, "$1"`, "yes\n", command.ExitDone, holdgate.StatusApproved, "", ""},
+		{"a change that others could read", `test "$(stat -c %a "$1")$(stat -c %a "$(dirname "$1")")" = 600700 && sed -i s,build,b, "$1"`, "approve\n", command.ExitDone, holdgate.StatusApproved, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

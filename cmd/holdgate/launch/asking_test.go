@@ -71,7 +71,7 @@ func TestThePersonEditsInTheAgentsTerminal(t *testing.T) {
 	tm.sees("editing") // the editor has the terminal, and what is typed
 	tm.types("go\r")
 	page := tm.sees("typed in full")
-	for _, want := range []string{"what you change", "rm -rf data", "rm -rf tmp", "policy     would ask about the edited call too"} {
+	for _, want := range []string{"what you change", "rm -rf data", "rm -rf tmp", "policy     lets the edited call pass"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the edit does not say %q: %q", want, page)
 		}

@@ -207,13 +207,13 @@ func (s *Shell) Emit(in Invocation) {
 	s.Found.Why, s.Found.Acts = nil, nil
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
 	s.Found.Single = in.deletesSingly()
-	statements, deletions, gone := s.Found.Statements, s.Found.Deletions, deleted(s.Found.Facts.Paths)
+	statements, deletions, before := s.Found.Statements, s.Found.Deletions, s.Found.Facts
 	s.programs.Effects(s, in, &c)
 	c.SQL, c.Deletes = s.Found.Statements > statements, in.Deletes || s.Found.Deletions > deletions
 	c.Unresolved = append(c.Unresolved, s.Found.Changed...)
 	c.Reasons = s.programs.Why(s, in, &c, words)
 	files := s.ranFiles(c.Unbound)
-	c.Acts = untold(s.Found.Acts, deleted(s.Found.Facts.Paths)-gone)
+	c.Acts = untold(s.Found.Acts, told(before, s.Found.Facts))
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why, s.Found.Acts = outer, fixed, modes, why, acts
 	c.Unresolved, c.Unbound = wordlist.Unique(c.Unresolved), wordlist.Unique(c.Unbound)
 	if len(c.Via) == 0 {
@@ -235,20 +235,49 @@ func (s *Shell) Emit(in Invocation) {
 	}
 }
 
-// untold leaves out deletions by as many names as there are paths that tell of them.
-func untold(acts []holdgate.Act, paths int) []holdgate.Act {
-	return slices.DeleteFunc(acts, func(a holdgate.Act) bool {
-		return (a.Kind == holdgate.ActDelete || a.Kind == holdgate.ActMayDelete) && a.Times <= paths
-	})
+// untold leaves out acts by as many names as there are facts that tell of them.
+func untold(acts []holdgate.Act, told map[string]int) []holdgate.Act {
+	return slices.DeleteFunc(acts, func(a holdgate.Act) bool { return a.Times <= told[a.Kind] })
 }
 
-// deleted counts the paths that are deleted.
-func deleted(paths []holdgate.Path) (n int) {
-	for _, p := range paths {
-		if p.Access == collect.AccessDelete {
-			n++
+// told counts, by the kind of act, what facts tell that were added: a deletion by its path, a
+// statement by its verb, a program or a request by the command that stands for it.
+func told(before, now holdgate.Facts) map[string]int {
+	n := make(map[string]int)
+	for _, p := range now.Paths[len(before.Paths):] {
+		switch p.Access {
+		case collect.AccessDelete:
+			n[holdgate.ActDelete]++
+		case collect.AccessWrite:
+			n[holdgate.ActWrite]++
 		}
 	}
+	for _, st := range now.SQL[len(before.SQL):] {
+		switch st.Verb {
+		case "delete", "drop", "truncate":
+			n[holdgate.ActDelete]++
+		case "select", "show", "explain":
+		default:
+			n[holdgate.ActChange]++
+		}
+	}
+	runs := make(map[string]bool) // one may be there twice: as it may run, and as it is known to
+	for _, c := range now.Commands[len(before.Commands):] {
+		words := strings.Join(c.Argv, "\x00")
+		if runs[words] {
+			continue
+		}
+		runs[words] = true
+		switch c.Program {
+		case "curl": // as which a program's requests are told
+			n[holdgate.ActSend]++
+		case "kill", "pkill", "killall":
+			n[holdgate.ActEnd]++
+		default:
+			n[holdgate.ActRun]++
+		}
+	}
+	n[holdgate.ActMayDelete] = n[holdgate.ActDelete]
 	return n
 }
 

@@ -12,9 +12,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/holdgate/holdgate"
-	"github.com/holdgate/holdgate/approvals"
-	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 )
 
@@ -25,31 +22,6 @@ var ErrNoTerminal = errors.New("there is no terminal to ask on")
 func (e *Env) Terminal() (*os.File, bool) {
 	tty, ok := e.Stdin.(*os.File)
 	return tty, ok && term.IsTerminal(int(tty.Fd()))
-}
-
-// Confirm asks on the terminal whether to send d: the word for it is that of the answer, as
-// everywhere where people answer, and "yes" does as well. A call of critical risk wants a
-// word that names its target instead.
-func (e *Env) Confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
-	words := []string{string(d.Decision), "yes"}
-	if r.Risk == holdgate.RiskCritical {
-		words = []string{r.Target()}
-	}
-	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
-	if err == nil && !yes {
-		err = &Exit{Code: ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
-	}
-	return err
-}
-
-// again says once more what is decided: the page before the question may have gone off the
-// top of the terminal.
-func again(r approvals.Request) string {
-	what := Known(string(r.Risk)) + " risk"
-	if r.Briefing.Undo != "" {
-		what += ", " + r.Briefing.Undo
-	}
-	return what + ": " + holdgate.Visible(r.Briefing.Summary) + "\n"
 }
 
 // ConfirmWord asks a question on the terminal, and reports whether one of the words was

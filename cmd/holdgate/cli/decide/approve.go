@@ -24,7 +24,7 @@ func approveCommand(e *env) *cli.Command {
 		Usage:     "let a held call go on, or several",
 		ArgsUsage: "[ID...]",
 		Description: "Shows each request and asks on the terminal, once for several. Critical risk asks\n" +
-			"for the name of its target. An ID must be whole. It may be left out on a terminal where\n" +
+			"for the name of its target too. An ID must be whole. It may be left out on a terminal where\n" +
 			"exactly one request is pending. The approval is bound to what was shown.\n" +
 			"Without a terminal, give the ID and, with --digest, the digest that holdgate show\n" +
 			"prints: one for each ID. --yes does not stand for it.",
@@ -206,7 +206,7 @@ func (e *env) confirmGroup(ctx context.Context, w io.Writer, list []approvals.Re
 	if len(list) == 1 {
 		calls = "this call"
 	}
-	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("approve %s? Type approve to do it, anything else to leave all pending: ", calls), "approve", "yes")
+	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("approve %s? Type approve to do it, anything else to leave all pending: ", calls), "approve")
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; all stay pending"}
 	}

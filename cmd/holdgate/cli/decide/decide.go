@@ -61,7 +61,7 @@ func (e *env) release(c *cli.Context, id string, d api.Decision) error {
 		}
 	}
 	if ask {
-		if err := e.Confirm(c.Context, shown, r, d); err != nil {
+		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
 		}
 	}

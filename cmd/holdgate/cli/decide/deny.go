@@ -1,6 +1,10 @@
 package decide
 
 import (
+	"errors"
+	"fmt"
+	"time"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
@@ -23,6 +27,8 @@ func denyCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "rollback", Usage: "tell the agent to undo what it did for this task"},
 			&cli.BoolFlag{Name: "stop", Usage: "end the agent; takes the role operate"},
 		},
+		Description: "Without an ID, where one request is pending, it is shown and you are asked on the\n" +
+			"terminal. Without a terminal, give the ID. An ID must be whole.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return command.Usage("deny takes one ID, got %q too", c.Args().Get(1))
@@ -45,16 +51,36 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 	}
 	defer sc.Close()
 	if id == "" {
-		r, err := onlyPending(c.Context, sc)
-		if err != nil {
-			return err
-		}
-		id = r.ID
+		return e.refuseOnly(c, sc, d)
 	}
 	if c.Bool("row") {
 		return e.refuseRow(c, sc, id, d)
 	}
 	return e.send(c, sc, id, d)
+}
+
+// refuseOnly sends a decision about the only request that waits, which nobody has named: a
+// person sees it first, and says that it is meant.
+func (e *env) refuseOnly(c *cli.Context, sc *client.Client, d api.Decision) error {
+	r, err := onlyPending(c.Context, sc)
+	if err != nil {
+		return err
+	}
+	if _, err := e.asks(c, "", r, d); err != nil {
+		return err
+	}
+	shown := e.Stdout
+	if c.Bool("json") {
+		shown = e.Stderr
+	}
+	if err := errors.Join(e.printWhole(shown, r, time.Now()), line(shown)); err != nil {
+		return fmt.Errorf("showing the request: %w", err)
+	}
+	if err := e.confirm(c.Context, shown, r, d); err != nil {
+		return err
+	}
+	d.Digest = r.Call.Digest
+	return e.send(c, sc, r.ID, d)
 }
 
 // refuseRow refuses all requests of a row.

@@ -79,7 +79,7 @@ func (e *env) edit(c *cli.Context) error {
 		return fmt.Errorf("showing the change: %w", err)
 	}
 	if ask {
-		if err := e.Confirm(c.Context, shown, r, d); err != nil {
+		if err := e.confirm(c.Context, shown, r, d); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/host"
 )
 
 // digestFlag names what somebody has seen.
@@ -35,7 +38,10 @@ func checkYes(c *cli.Context) error {
 // letsGoOn reports whether d lets a call go on. An option that the request does
 // not have is for the sidecar to refuse.
 func letsGoOn(r approvals.Request, d api.Decision) bool {
-	if d.Decision != holdgate.AnswerChoose {
+	switch d.Decision {
+	case holdgate.AnswerDeny, holdgate.AnswerSteer:
+		return false
+	case holdgate.AnswerApprove, holdgate.AnswerEdit:
 		return true
 	}
 	i := slices.IndexFunc(r.Options, func(o holdgate.Option) bool { return o.ID == d.Choice })
@@ -51,12 +57,43 @@ func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decisio
 	switch {
 	case terminal:
 		return id == "" || releases && (!c.Bool("yes") || r.Risk == holdgate.RiskCritical), nil
+	case id == "" && !releases:
+		x := command.Usage("%s is pending, and without a terminal to ask on, %s needs its ID", r.ID, d.Decision)
+		x.Hint = fmt.Sprintf("nothing was decided; it waits with: %s; to answer it: holdgate %s %s", r.Briefing.Summary, d.Decision, r.ID)
+		return false, x
 	case id == "":
 		return false, unseen(fmt.Sprintf("%s needs the ID", d.Decision), string(d.Decision), r)
 	case releases && !c.IsSet("digest"):
 		return false, unseen(fmt.Sprintf("%s needs the digest of what was seen", d.Decision), string(d.Decision), r)
 	}
 	return false, nil
+}
+
+// confirm asks on the terminal whether to send d. What is typed to let a call go on is the
+// same on every terminal screen: see [host.Word]. Another answer is typed as it is called.
+func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
+	words := []string{string(d.Decision), string(d.Decision)[:1]}
+	if letsGoOn(r, d) {
+		words = []string{"approve", "a"}
+		if word := host.Word(r); word != "" {
+			words = []string{word}
+		}
+	}
+	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
+	if err == nil && !yes {
+		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
+	}
+	return err
+}
+
+// again says once more what is decided: the page before the question may have gone off the
+// top of the terminal.
+func again(r approvals.Request) string {
+	what := command.Known(string(r.Risk)) + " risk"
+	if r.Briefing.Undo != "" {
+		what += ", " + r.Briefing.Undo
+	}
+	return what + ": " + holdgate.Visible(r.Briefing.Summary) + "\n"
 }
 
 // unseen is the error of a command that would let requests go on without a

@@ -72,5 +72,8 @@ var imports = regexp.MustCompile(`(?m)^[ \t]*(from\s+[\w.]+\s+)?import\s+[\w., ]
 // harmless reports whether a name has a part that acts and does not act itself.
 func harmless(name string) bool {
 	last := name[strings.LastIndexAny(name, ".:>")+1:]
-	return wordlist.Has(harmlessNames, strings.ToLower(last))
+	return wordlist.Has(harmlessNames, strings.ToLower(last)) || inert.MatchString(last)
 }
+
+// inert are the names of constants and of exceptions.
+var inert = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$|^[A-Z]\w*(Error|Exception|Expired)$|^exceptions$`)
