@@ -109,7 +109,7 @@ var imports = map[string][]string{
 	"proxy/hookproof":      {}, // which hooks start with
 	"proxy/hook":           {".", "proxy/wire"},
 	"proxy/mcpserver":      {"approvals", "approvals/sessions", ".", "proxy/agentapi", "proxy/mcp"},
-	"proxy/authzen":        {".", "approvals", "proxy/gate", "proxy/wire"},
+	"proxy/authzen":        {".", "approvals", "proxy/gate", "proxy/trace", "proxy/wire"},
 	"proxy/extauthz":       {".", "proxy/route"},
 	"proxy/identity":       {"."},
 	"proxy/credential":     {},
@@ -124,9 +124,10 @@ var imports = map[string][]string{
 	"proxy/mcpproxy/stdio": {".", "proxy/mcp", "proxy/route", "proxy/wire"},
 	"proxy/mcpproxy":       {".", "proxy/trace", "approvals", "approvals/sessions", "rego", "rego/facts", "proxy/caller", "proxy/gate", "proxy/keepalive", "proxy/mcp", "proxy/mcphost", "proxy/mcpproxy/stdio", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire", "approvals/tasks", "approvals/tools", "approvals/redact", "approvals/agents"},
 	"proxy/trace":          {"."},
+	"proxy/trace/environ":  {},
 	"proxy/gate":           {".", "proxy/trace", "approvals", "approvals/sessions", "proxy/wire", "rego", "rego/facts", "store/audit", "approvals/redact", "approvals/agents", "approvals/tracks"},
 	"proxy/steps":          {".", "proxy/trace", "approvals", "proxy/caller", "proxy/credential", "proxy/gate", "proxy/route", "proxy/upstream", "proxy/wire"},
-	"proxy/intercept":      {".", "proxy/caller", "proxy/gate", "proxy/identity", "proxy/route", "proxy/steps", "proxy/upstream"},
+	"proxy/intercept":      {".", "proxy/trace", "proxy/caller", "proxy/gate", "proxy/identity", "proxy/route", "proxy/steps", "proxy/upstream"},
 	"proxy/model":          {".", "proxy/trace", "approvals", "approvals/sessions", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire"},
 	"proxy/socket":         {".", "proxy/gate", "proxy/keepalive", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire"},
 	"proxy":                {"proxy/drain", "proxy/socket", "proxy/acp", "proxy/acpproxy", "proxy/trace", "proxy/model", "proxy/steps", "proxy/intercept", "proxy/mcpproxy", ".", "approvals", "approvals/sessions", "rego", "proxy/agentapi", "proxy/hook", "proxy/authzen", "proxy/extauthz", "proxy/gate", "store/audit", "proxy/wire", "proxy/mcp", "proxy/mcpserver", "proxy/mcpproxy/stdio", "proxy/identity", "proxy/caller", "proxy/credential", "proxy/route", "proxy/upstream", "approvals/tracks"},
@@ -153,7 +154,7 @@ var imports = map[string][]string{
 	"plugins":              {"plugins/desktop", "plugins/email", "plugins/exec", "plugins/sdk", "plugins/slack", "plugins/telegram", "plugins/terminal", "plugins/webhook"},
 	"plugins/host":         {".", "approvals", "plugins/sdk", "plugins/sdk/session", "plugins/sdk/channelv1", "plugins/sdk/page", "approvals/people", "approvals/record", "store"},
 
-	"cmd/holdgate/hook":         {"proxy/hookproof"}, // whose start is the start of a hook
+	"cmd/holdgate/hook":         {"proxy/hookproof", "proxy/trace/environ"}, // whose start is the start of a hook
 	"cmd/holdgate/hook/install": {"proxy/hook"},
 
 	"docs":                     {},
@@ -180,7 +181,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
 	"cmd/holdgate/cli/policy":  {"approvals/briefing", ".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
 	"cmd/holdgate/cli/setup":   {".", "cmd/holdgate/hook", "cmd/holdgate/hook/install", "proxy/hook", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "rego"},
-	"cmd/holdgate/cli/start":   {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/report", "cmd/holdgate/run", "proxy/agentapi", "proxy/mcpproxy/stdio", "proxy/mcpserver"},
+	"cmd/holdgate/cli/start":   {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/report", "cmd/holdgate/run", "proxy/agentapi", "proxy/mcpproxy/stdio", "proxy/mcpserver", "proxy/trace/environ"},
 }
 
 // standardOnly are packages that import nothing but the standard library.

@@ -148,7 +148,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 	x.q.Agents.Know(draft.Agent)
 	shown := r.View(x.q.People())
 	if shown.NoApprover != "" && r.ID == draft.ID {
-		x.q.c.Logger.Error("a call is held that nobody can approve", "request", r.ID, "rule", r.Rule, "why", shown.NoApprover)
+		x.q.c.Logger.ErrorContext(ctx, "a call is held that nobody can approve", "approval", r.ID, "rule", r.Rule, "why", shown.NoApprover)
 	}
 	if x.slot == nil {
 		x.stored()

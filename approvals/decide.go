@@ -68,7 +68,7 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		return r, err
 	}
 	if err := q.Agents.Sweep(ctx, r.Agent.ID); err != nil {
-		q.c.Logger.Error("an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
+		q.c.Logger.ErrorContext(ctx, "an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
 	}
 	return r, nil
 }

@@ -33,7 +33,7 @@ func (q *Queue) earlier(ctx context.Context, who Caller) []briefing.Section {
 		calls, err = q.callsOf(ctx, who, earlierEntries)
 	}
 	if err != nil {
-		q.c.Logger.Warn("a briefing is without the calls before", "err", err)
+		q.c.Logger.WarnContext(ctx, "a briefing is without the calls before", "err", err)
 		return nil
 	}
 	if len(calls) == 0 {

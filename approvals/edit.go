@@ -36,7 +36,7 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 	}
 	pointers, err := q.c.Redactions(ctx, withArguments(r, args))
 	if err != nil {
-		q.c.Logger.Error("all of an edit is hidden: policy did not say what to redact of it", "request", id, "err", err)
+		q.c.Logger.ErrorContext(ctx, "all of an edit is hidden: policy did not say what to redact of it", "approval", id, "err", err)
 		return []string{""}, nil
 	}
 	return pointers, nil

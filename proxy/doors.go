@@ -16,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcpproxy"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
@@ -27,7 +28,9 @@ func (s *Server) serveOuter(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r == nil:
 	case r.Method == http.MethodConnect:
-		s.serveConnect(w, r)
+		ctx, end := trace.Follow(r.Context(), s.c.Tracer, r.Method, r.Header, nil) // the answer is the connection's beginning
+		defer end()
+		s.serveConnect(w, r.WithContext(ctx))
 	case r.URL.IsAbs():
 		if t := s.forward(w, r, route.DoorForward, r.URL.Scheme, r.URL.Host); t != nil {
 			s.answer(w, r, t)
@@ -223,6 +226,15 @@ func (s *Server) ownPath(w http.ResponseWriter, r *http.Request) *route.Target {
 		t, refused := s.mcp.Endpoint(secret)
 		return s.orRefused(w, r, t, refused)
 	}
+	return s.ownService(w, r, p)
+}
+
+// ownService serves what Holdgate itself answers at a path, and refuses what nothing is
+// served at. It returns nil: there is no target.
+func (s *Server) ownService(w http.ResponseWriter, r *http.Request, p string) *route.Target {
+	ctx, end := trace.Follow(r.Context(), s.c.Tracer, r.Method, r.Header, w.Header())
+	defer end()
+	r = r.WithContext(ctx)
 	if p == "/mcp" {
 		s.serveSelf(w, r)
 		return nil

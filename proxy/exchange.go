@@ -75,7 +75,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, t *route.Target) 
 	defer s.running.Done()
 	defer func() {
 		if p := recover(); p != nil {
-			s.c.Logger.ErrorContext(r.Context(), "a request failed inside Holdgate and was refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.failed(r, p)
 			err = steps.ErrCut // the connection ends without an answer that looks whole
 		}
 	}()
@@ -83,6 +83,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, t *route.Target) 
 		return e.run()
 	}
 	return nil
+}
+
+// failed logs a panic over a request.
+func (s *Server) failed(r *http.Request, p any) {
+	s.c.Logger.ErrorContext(r.Context(), "a request failed inside Holdgate and was refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
 // enter looks who asks and for what. It returns nil where the request has been

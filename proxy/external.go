@@ -12,14 +12,23 @@ import (
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/trace"
 )
 
 // CheckExternal decides whether a request may go on that another proxy carries. It takes
 // the steps of a request that goes on from here, but for being sent. w gets the answer to
 // one that may not. Whoever calls it must have stopped before the store is closed; held
 // requests are let go when Shutdown begins.
-func (s *Server) CheckExternal(w http.ResponseWriter, q extauthz.Question) bool {
-	r := q.Request
+func (s *Server) CheckExternal(w http.ResponseWriter, q extauthz.Question) (allowed bool) {
+	r, end := trace.Begin(q.Request, s.c.Tracer, w.Header(), extauthz.Door)
+	defer end()
+	defer func() {
+		if p := recover(); p != nil {
+			s.failed(r, p)
+			s.steps.WriteError(w, route.Target{Door: extauthz.Door, URL: q.Request.URL}, http.StatusInternalServerError, "The request could not be decided.")
+			allowed = false
+		}
+	}()
 	if q.Token != "" {
 		shown, err := s.steps.Callers.Identify(&http.Request{Method: r.Method, URL: r.URL, Header: http.Header{"Authorization": {q.Token}}}, func() bool { return false })
 		if _, known := caller.In(shown.Context()); err != nil || !known {

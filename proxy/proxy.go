@@ -217,7 +217,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.table, err = route.NewTable(route.Codecs(int(c.Limits.Call)), c.Formats, c.Upstreams, c.MCP); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	if s.connections, err = intercept.New(intercept.Config{Steps: s.steps, CA: c.CA, PassThrough: c.PassThrough, Table: s.table, Running: &s.running, Original: c.Original}); err != nil {
+	if s.connections, err = intercept.New(intercept.Config{Steps: s.steps, CA: c.CA, PassThrough: c.PassThrough, Table: s.table, Running: &s.running, Original: c.Original, Tracer: c.Tracer}); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	s.strange, _ = lru.New[place, struct{}](maxStrange) // it fails for a size of 0 alone
@@ -230,7 +230,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		Caller: func(r *http.Request) approvals.Caller { return s.steps.Callers.Of(r, authzen.Door) }, Waiting: s.steps.Waiting})
 	s.models = model.New(s.modelConfig())
 	s.sockets = &socket.Sockets{Serve: s.serve, Idle: c.Limits.Idle}
-	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.steps.Waits.Done()})
+	s.self = mcpserver.New(mcpserver.Options{Service: s.Agents(), Caller: s.selfCaller, Follow: s.selfFollow, Every: c.Limits.Idle, Patience: c.Limits.MCP, Ending: s.steps.Waits.Done()})
 	s.mcp, s.acp = mcpproxy.New(s.mcpConfig()), acpproxy.New(s.steps)
 	errLog := slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug)
 	s.outer = drain.New(&http.Server{Handler: http.HandlerFunc(s.serveOuter), Protocols: outerProtocols(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, ErrorLog: errLog, BaseContext: s.baseContext, ConnContext: intercept.OuterContext})

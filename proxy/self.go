@@ -10,6 +10,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/caller"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -26,6 +27,11 @@ func (s *Server) serveSelf(w http.ResponseWriter, r *http.Request) {
 	}
 	caller.Mark(r)
 	s.self.ServeHTTP(w, r)
+}
+
+// selfFollow follows a call of Holdgate's own MCP server.
+func (s *Server) selfFollow(ctx context.Context, h http.Header) (context.Context, func()) {
+	return trace.Follow(ctx, s.c.Tracer, http.MethodPost, h, nil)
 }
 
 // selfCaller is who calls Holdgate's own MCP server. A session of MCP's is none

@@ -131,7 +131,7 @@ func (e *Engine) Taint(ctx context.Context, in Input) ([]string, error) {
 func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedEvalQuery, answers []Answer, build func() (ast.Value, time.Time, error)) holdgate.Decision {
 	d, observe, err := p.decide(ctx, e.o.Timeout, query, build)
 	if err != nil {
-		d, observe = e.failure(err), false
+		d, observe = e.failure(ctx, err), false
 	} else {
 		observe = observe || e.o.Observe
 	}
@@ -145,10 +145,10 @@ func (e *Engine) decide(ctx context.Context, p *policy, query *oparego.PreparedE
 }
 
 // failure is the decision where policy gives none.
-func (e *Engine) failure(err error) holdgate.Decision {
+func (e *Engine) failure(ctx context.Context, err error) holdgate.Decision {
 	err = unquoted(err)
 	said := secrets.Conceal(err.Error(), nil)
-	e.o.Logger.Error("policy gave no decision", "err", said)
+	e.o.Logger.ErrorContext(ctx, "policy gave no decision", "err", said)
 	d := holdgate.Decision{
 		Action: holdgate.Deny,
 		Rule:   holdgate.RulePolicyError,

@@ -64,7 +64,7 @@ func (e *Engine) logDecision(ctx context.Context, input ast.Value, d holdgate.De
 	if input != nil && !e.o.NoInputs {
 		shown, left, err := logged(input, d)
 		if err != nil {
-			e.o.Logger.Error("writing an input for decision logs", "err", err)
+			e.o.Logger.ErrorContext(ctx, "writing an input for decision logs", "err", err)
 		} else {
 			event.Input = &shown
 			if len(left) > 0 {
@@ -73,7 +73,7 @@ func (e *Engine) logDecision(ctx context.Context, input ast.Value, d holdgate.De
 		}
 	}
 	if err := e.remote.logs.Log(context.WithoutCancel(ctx), event); err != nil {
-		e.o.Logger.Error("writing decision logs", "err", err)
+		e.o.Logger.ErrorContext(ctx, "writing decision logs", "err", err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *Engine) again(ctx context.Context, p *policy, past Past) (holdgate.Deci
 		return d, nil, &UnjudgedError{"the policy did not answer in time"}
 	}
 	if err != nil {
-		d, observe = e.failure(err), false
+		d, observe = e.failure(ctx, err), false
 	}
 	d = satisfied(d, r.in.Answers)
 	if (observe || e.o.Observe) && d.Action != holdgate.Allow {

@@ -96,7 +96,7 @@ func (s *Server) answerRequest(r *request, id string, in Decision) (approvals.Re
 	}
 	req, err := s.c.Queue.Decide(r.Context(), id, v)
 	if err == nil {
-		s.c.Logger.InfoContext(r.Context(), "a person answered", "request", id, "decision", v.Decision, "by", v.By, "channel", v.Channel, "status", req.Status)
+		s.c.Logger.InfoContext(r.Context(), "a person answered", "approval", id, "decision", v.Decision, "by", v.By, "channel", v.Channel, "status", req.Status)
 		return req, nil
 	}
 	p, known := asProblem(err)

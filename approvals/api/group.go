@@ -68,7 +68,7 @@ func (s *Server) decideItem(r *request, d GroupDecision, alone bool) (GroupResul
 	p, known := asProblem(err)
 	if !known {
 		// What was decided before it stays decided: the list says so.
-		s.c.Logger.ErrorContext(r.Context(), "deciding a group", "request", d.ID, "error", err)
+		s.c.Logger.ErrorContext(r.Context(), "deciding a group", "approval", d.ID, "error", err)
 	}
 	return GroupResult{ID: d.ID, Problem: p}, r.Context().Err()
 }

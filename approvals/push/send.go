@@ -100,7 +100,7 @@ func (s *Sender) Run(ctx context.Context, after uint64) error {
 			select {
 			case parcels <- parcel{sub, message{string(r.Risk), r.ID}}:
 			default:
-				s.c.Logger.WarnContext(ctx, "too much to tell by push: one message is left out", "request", r.ID)
+				s.c.Logger.WarnContext(ctx, "too much to tell by push: one message is left out", "approval", r.ID)
 			}
 		}
 		return nil
@@ -155,7 +155,7 @@ func (s *Sender) deliver(ctx context.Context, p parcel) {
 			}
 			return
 		case !again || try == maxTries:
-			s.c.Logger.WarnContext(ctx, "a browser was not told", "person", p.to.Person, "request", p.Request, "error", err)
+			s.c.Logger.WarnContext(ctx, "a browser was not told", "person", p.to.Person, "approval", p.Request, "error", err)
 			return
 		}
 		select {

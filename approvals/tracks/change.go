@@ -175,7 +175,7 @@ func (p *Keeper) Report(ctx context.Context, who record.Caller, rep sessions.Rep
 		return rep, fmt.Errorf("storing a report of confidence: %w", err)
 	}
 	if !known {
-		p.c.Logger.Warn("an agent that nothing was seen of reports its confidence", "agent", who.Agent.ID)
+		p.c.Logger.WarnContext(ctx, "an agent that nothing was seen of reports its confidence", "agent", who.Agent.ID)
 	}
 	return rep, nil
 }

@@ -44,7 +44,7 @@ func (p *Keeper) AnsweredBefore(ctx context.Context, who record.Caller, c holdga
 	}
 	s, err := p.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
-		p.c.Logger.Warn("a briefing is without what was said at the gate before", "err", err)
+		p.c.Logger.WarnContext(ctx, "a briefing is without what was said at the gate before", "err", err)
 		return nil
 	}
 	var out []briefing.Section
@@ -65,7 +65,7 @@ func (p *Keeper) AnsweredBefore(ctx context.Context, who record.Caller, c holdga
 func (p *Keeper) HoldsBack(ctx context.Context, who record.Caller, r *record.StoredRequest) string {
 	s, err := p.Track(ctx, who.Agent.ID, who.Session.ID)
 	if err != nil {
-		p.c.Logger.Warn("a briefing does not say which sessions wait", "err", err)
+		p.c.Logger.WarnContext(ctx, "a briefing does not say which sessions wait", "err", err)
 		return ""
 	}
 	rec := s.Record()

@@ -199,7 +199,7 @@ func (s *Server) checkEdit(v *visit) error {
 	} else if c, err := v.api.Check(v.Context(), r.ID, []byte(e.Result)); err == nil && c.Action != "" {
 		e.Verdict = &c
 	} else if err != nil {
-		s.c.Logger.WarnContext(v.Context(), "asking policy about an edit", "request", r.ID, "error", err)
+		s.c.Logger.WarnContext(v.Context(), "asking policy about an edit", "approval", r.ID, "error", err)
 	}
 	return s.show(v, status, "edit", "Edit", e)
 }

@@ -186,7 +186,7 @@ func (c *Channel) give(ctx context.Context, a sdk.Answer, answer sdk.Answerer) (
 		return status, err
 	}
 	if err := c.store.change(a.ID, func(r *record) { r.Done[a.By] = a.Decision }); err != nil {
-		c.log.Error("noting that an answer counted", "request", a.ID, "err", err)
+		c.log.Error("noting that an answer counted", "approval", a.ID, "err", err)
 	}
 	return status, nil
 }

@@ -182,7 +182,7 @@ func (c *Channel) readMail(ctx context.Context, raw []byte, answer sdk.Answerer)
 	}
 	sum := sha256.Sum256([]byte(m.id))
 	name := hex.EncodeToString(sum[:])
-	log := c.log.With("request", t.id, "address", t.address)
+	log := c.log.With("approval", t.id, "address", t.address)
 	switch {
 	case m.auto:
 		log.Info("a reply was sent by a machine, and does not count")

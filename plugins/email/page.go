@@ -153,7 +153,7 @@ func (c *Channel) decide(w http.ResponseWriter, r *http.Request, answer sdk.Answ
 		return
 	}
 	if err != nil {
-		c.log.Error("an answer could not be handed on", "request", t.id, "err", err)
+		c.log.Error("an answer could not be handed on", "approval", t.id, "err", err)
 		c.draw(w, http.StatusServiceUnavailable, c.view(token, t, rec, "Holdgate cannot take answers now. Nobody knows whether this one counted: look again."))
 		return
 	}

@@ -32,6 +32,7 @@ type agenda struct {
 type item struct {
 	request   approvals.Request // as it was last read
 	told      time.Time         // zero: not yet
+	changed   time.Time         // since when people do not know how it is
 	tried     bool              // somebody may know of it, though the channel has not said so
 	seen      time.Time
 	shown     string              // the form of the request that people know
@@ -91,7 +92,11 @@ func (a *agenda) note(r approvals.Request, event approvals.EventType) {
 	case it.told.IsZero() && r.Status.Final():
 		it.told = time.Now() // as it may be: they are to hear of the end
 	}
+	owed := it.owes()
 	it.request = r
+	if !owed && it.owes() {
+		it.changed = time.Now()
+	}
 	if event != "" {
 		it.event = event
 	}
@@ -193,25 +198,15 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 	known := c.agenda.knownRows()
 	var due []task
 	for _, it := range c.agenda.items {
+		t, at, ok := c.due(it, now, routes, known)
 		switch {
-		case c.leftOut(it):
-		case it.asks() && (c.agenda.answering[it.request.ID] > 0 || it.told.IsZero() && known[it.request.Row()]):
-			// People are asked about its row, and about this one when that has ended.
-		case it.owes() && !it.asks():
-			return &task{item: *it}, 0
-		case it.asks():
-			at, to, late, ok := routes.plan(it.request, c.c.Name, c.lastOpened.at(it.request.ID))
-			if !ok {
-				continue
-			}
-			if at.Before(now) {
-				at = now
-			}
-			if at = c.c.Quiet.until(at, string(it.request.Risk)); at.After(now) {
-				wait = min(wait, at.Sub(now))
-				continue
-			}
-			due = append(due, task{item: *it, to: to, late: late})
+		case !ok:
+		case at.After(now):
+			wait = min(wait, at.Sub(now))
+		case !t.asks():
+			return &t, 0
+		default:
+			due = append(due, t)
 		}
 	}
 	if len(due) == 0 {
@@ -232,6 +227,40 @@ func (c *channel) next(now time.Time) (_ *task, wait time.Duration) {
 		return nil, min(wait, delay)
 	}
 	return &t, 0
+}
+
+// due is what is to be told of an item, and since when, or from when on. The agenda is
+// locked.
+func (c *channel) due(it *item, now time.Time, routes routes, known map[string]bool) (t task, at time.Time, ok bool) {
+	switch {
+	case c.leftOut(it):
+	case it.asks() && (c.agenda.answering[it.request.ID] > 0 || it.told.IsZero() && known[it.request.Row()]):
+		// People are asked about its row, and about this one when that has ended.
+	case it.owes() && !it.asks():
+		return task{item: *it}, it.changed, true
+	case it.asks():
+		at, to, late, ok := routes.plan(it.request, c.c.Name, c.lastOpened.at(it.request.ID))
+		quiet := string(it.request.Risk)
+		if end := c.c.Quiet.until(now, quiet); at.Before(now) && end.After(now) {
+			at = end
+		}
+		return task{item: *it, to: to, late: late}, c.c.Quiet.until(at, quiet), ok
+	}
+	return task{}, time.Time{}, false
+}
+
+// oldestDue is since when the oldest of what the channel could tell now is due; zero where
+// there is nothing.
+func (c *channel) oldestDue(now time.Time) (oldest time.Time) {
+	c.agenda.mu.Lock()
+	defer c.agenda.mu.Unlock()
+	routes, known := c.routes(), c.agenda.knownRows()
+	for _, it := range c.agenda.items {
+		if _, at, ok := c.due(it, now, routes, known); ok && !at.After(now) && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	return oldest
 }
 
 // count says of how many pending requests people know from the channel, and of
@@ -283,6 +312,9 @@ func (c *channel) done(ctx context.Context, t *task, now time.Time) {
 	if it.told.IsZero() {
 		it.told = now
 	}
+	if it.owes() { // of what happened meanwhile
+		it.changed = now
+	}
 	d := it.delivery()
 	final := t.request.Status.Final()
 	if final {
@@ -297,7 +329,7 @@ func (c *channel) done(ctx context.Context, t *task, now time.Time) {
 		err = c.queue.SetDelivery(ctx, c.c.Name, d)
 	}
 	if err != nil {
-		c.log.Error("people may be told of this twice", "request", id, "err", err)
+		c.log.Error("people may be told of this twice", "approval", id, "err", err)
 	}
 }
 

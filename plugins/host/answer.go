@@ -30,7 +30,7 @@ func (c *channel) taker(p *process) sdk.Answerer {
 		defer cancel()
 		r, err := c.applyAnswer(ctx, a, p.info)
 		if err != nil {
-			c.log.Warn("an answer does not count", "request", text(a.ID), "decision", text(a.Decision), "by", text(a.By), "err", shown(err))
+			c.log.Warn("an answer does not count", "approval", text(a.ID), "decision", text(a.Decision), "by", text(a.By), "err", shown(err))
 		}
 		return string(r.Status), err
 	}

@@ -229,6 +229,7 @@ func (c *channel) now() Status {
 	c.mu.Unlock()
 	s.Told, s.Waiting = c.count()
 	now := time.Now()
+	s.Due = c.oldestDue(now)
 	if end := c.c.Quiet.until(now, ""); end.After(now) {
 		s.Quiet = end
 	}

@@ -67,7 +67,7 @@ func (c *channel) tellAll(ctx context.Context, p *process) error {
 // process.
 func (c *channel) try(ctx context.Context, p *process, t *task) (failed bool, err error) {
 	id, key := t.request.ID, t.key()
-	log := c.log.With("request", id, "event", t.event)
+	log := c.log.With("approval", id, "event", t.event)
 	now, err := c.queue.Request(ctx, id)
 	if errors.Is(err, approvals.ErrNotFound) {
 		c.agenda.drop(id)
@@ -122,7 +122,7 @@ func (c *channel) leftOut(it *item) bool {
 	key := it.key()
 	if c.broke[key] == maxBreakdowns {
 		c.broke[key]++
-		c.log.Error("the channel breaks down on an event, which is left out", "request", it.request.ID)
+		c.log.Error("the channel breaks down on an event, which is left out", "approval", it.request.ID)
 	}
 	return c.broke[key] > maxBreakdowns
 }
@@ -166,7 +166,7 @@ func (c *channel) tell(ctx context.Context, p *process, t *task) error {
 		return err
 	}
 	if err := c.queue.Told(ctx, t.request.ID); err != nil {
-		c.log.Error("noting that people were told", "request", t.request.ID, "err", err)
+		c.log.Error("noting that people were told", "approval", t.request.ID, "err", err)
 	}
 	return nil
 }

@@ -225,6 +225,7 @@ type Status struct {
 	Err       string    `json:"error,omitempty"` // why it does not run, safe to show
 	Told      int       `json:"told"`            // pending requests that people know from it
 	Waiting   int       `json:"waiting"`         // that it is still to tell of
+	Due       time.Time `json:"due,omitzero"`    // since when the oldest notice is to be given that is not; zero: there is none
 	Quiet     time.Time `json:"quiet,omitzero"`  // until when its quiet hours last
 }
 

@@ -109,8 +109,8 @@ func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 			t.Errorf("told %v after %d tries", pl.told, pl.tries)
 		}
 		pl.mu.Unlock()
-		if h.channels[0].now().State != StateUnreachable {
-			t.Errorf("the channel is %+v", h.channels[0].now())
+		if s := h.channels[0].now(); s.State != StateUnreachable || time.Since(s.Due) != 9*time.Minute {
+			t.Errorf("the channel is %+v, and %v behind", s, time.Since(s.Due))
 		}
 		pass(t, 3*time.Minute)
 		pl.mu.Lock()
@@ -120,7 +120,7 @@ func TestAPlaceIsDownForTenMinutes(t *testing.T) {
 			t.Errorf("told %v, want %v", pl.told, want)
 		}
 		pl.mu.Unlock()
-		if s := h.channels[0].now(); s.State != StateRunning || s.Waiting != 0 {
+		if s := h.channels[0].now(); s.State != StateRunning || s.Waiting != 0 || !s.Due.IsZero() {
 			t.Errorf("the channel is %+v", s)
 		}
 		cancel()

@@ -104,7 +104,7 @@ func (c *channel) answerRow(ctx context.Context, a sdk.Answer, by string, i sdk.
 			_, err = c.apply(ctx, a, by, i)
 		}
 		if _, ended := errors.AsType[*approvals.EndedError](err); err != nil && !ended {
-			c.log.Warn("an answer does not count for another request of the row", "request", w.id, "by", text(a.By), "err", shown(err))
+			c.log.Warn("an answer does not count for another request of the row", "approval", w.id, "by", text(a.By), "err", shown(err))
 		}
 	}
 }

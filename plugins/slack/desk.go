@@ -201,7 +201,7 @@ func (d *desk) give(ctx context.Context, a sdk.Answer, at place) string {
 		return "This does not count: " + refused.Reason
 	}
 	if err != nil {
-		d.c.log.Warn("an answer could not be given", "request", a.ID, "err", err)
+		d.c.log.Warn("an answer could not be given", "approval", a.ID, "err", err)
 		return "Holdgate cannot take answers just now: try again."
 	}
 	if status == sdk.StatusPending && (a.Decision == sdk.Approve || a.Decision == sdk.Choose || a.Decision == sdk.Edit) {

@@ -67,7 +67,7 @@ func (c *Channel) Notify(ctx context.Context, n sdk.Notice) error {
 		if len(posts) == 0 {
 			return err
 		}
-		c.log.Warn("not everybody could be told", "request", n.ID, "err", err)
+		c.log.Warn("not everybody could be told", "approval", n.ID, "err", err)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (c *Channel) settle(ctx context.Context, n sdk.Notice) {
 	c.mu.Unlock()
 	for _, p := range asides {
 		if err := c.edit(ctx, p, say("The request is "+n.Status+": nothing more to do here.", ""), nil); err != nil && !gone(err) {
-			c.log.Info("an old message could not be changed", "request", n.ID, "err", err)
+			c.log.Info("an old message could not be changed", "approval", n.ID, "err", err)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (c *Channel) seen(ctx context.Context, n sdk.Notice, answer sdk.Answerer) {
 		return
 	}
 	if _, err := answer(ctx, n.Answer(sdk.Seen, c.user)); err != nil {
-		c.log.Info("that somebody has looked into a request was not noted", "request", n.ID, "err", err)
+		c.log.Info("that somebody has looked into a request was not noted", "approval", n.ID, "err", err)
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *Server) routes() []route {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if _, pattern := s.mux.Handler(r); pattern == "" {
-		s.fail(w, &Problem{Type: prefix + "not-found", Title: "Not found", Status: http.StatusNotFound,
+		s.fail(w, r, &Problem{Type: prefix + "not-found", Title: "Not found", Status: http.StatusNotFound,
 			Detail: "there is nothing for " + holdgate.Visible(r.Method+" "+r.URL.Path) + " at the agents' door; /v1/openapi.json lists what there is"})
 		return
 	}
@@ -161,11 +161,11 @@ func give[Out any](s *Server, fn func(*http.Request, approvals.Caller, url.Value
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
-			s.fail(w, wrong("query", "cannot be read"))
+			s.fail(w, r, wrong("query", "cannot be read"))
 			return
 		}
 		out, err := fn(r, s.caller(r), q)
-		s.answer(w, http.StatusOK, out, err)
+		s.answer(w, r, http.StatusOK, out, err)
 	}
 }
 
@@ -174,14 +174,14 @@ func serveJSON[In, Out any](s *Server, status int, fn func(*http.Request, approv
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		if err := read(w, r, &in); err != nil {
-			s.fail(w, err)
+			s.fail(w, r, err)
 			return
 		}
 		out, err := fn(r, s.caller(r), in)
 		if g, ok := any(out).(Gate); ok && err == nil {
 			w.Header().Set("Location", "/v1/gates/"+url.PathEscape(g.ID))
 		}
-		s.answer(w, status, out, err)
+		s.answer(w, r, status, out, err)
 	}
 }
 
@@ -228,9 +228,9 @@ func unread(err error, most int) error {
 	return wrong("body", "broke off")
 }
 
-func (s *Server) answer(w http.ResponseWriter, status int, out any, err error) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, status int, out any, err error) {
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	write(w, status, "application/json", out)

@@ -51,31 +51,31 @@ type HookVerdict struct {
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		s.fail(w, wrong("query", "cannot be read"))
+		s.fail(w, r, wrong("query", "cannot be read"))
 		return
 	}
 	wait, err := waitOf(q)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	if err := isJSON(r); err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxHook))
 	if err != nil {
-		s.fail(w, unread(err, MaxHook))
+		s.fail(w, r, unread(err, MaxHook))
 		return
 	}
 	out, err := s.hooks.Hook(r.Context(), s.caller(r), Hooked{Agent: r.PathValue("agent"), Body: body, Wait: wait, Lapsed: q.Get("lapsed")})
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	answer, err := json.Marshal(out)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	answer = append(answer, '\n')

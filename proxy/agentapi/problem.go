@@ -27,13 +27,13 @@ func (p *Problem) Error() string { return p.Detail }
 
 // fail writes err as a problem document. What has no meaning for the agent is
 // logged, and told without its text.
-func (s *Server) fail(w http.ResponseWriter, err error) {
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := ProblemOf(err)
 	switch {
 	case errors.Is(err, context.Canceled):
-		s.log.Info("a client of the agents' API, or the sidecar, ended before the answer", "err", err)
+		s.log.InfoContext(r.Context(), "a client of the agents' API, or the sidecar, ended before the answer", "err", err)
 	case p.Status == http.StatusInternalServerError:
-		s.log.Error("serving the agents' API", "err", err)
+		s.log.ErrorContext(r.Context(), "serving the agents' API", "err", err)
 	}
 	p.Detail = holdgate.Visible(p.Detail)
 	write(w, p.Status, "application/problem+json", p)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy/gate"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -121,6 +122,8 @@ func (s *Server) evaluations(r *http.Request, a asker) (answer, error) {
 
 // item answers one of several.
 func (s *Server) item(ctx context.Context, a asker, p parts) Decision {
+	ctx, end := trace.Each(ctx)
+	defer end()
 	q, err := p.question()
 	var d Decision
 	if err == nil {

@@ -112,7 +112,7 @@ func (x *Exchange) settled(ctx context.Context, e *Evaluation, d holdgate.Decisi
 		if err := x.left(ctx, d); err != nil {
 			return err
 		}
-		x.let(e.Call, d.Later)
+		x.let(ctx, e.Call, d.Later)
 	}
 	entry, err := x.logDecision(ctx, e, d)
 	if err == nil {

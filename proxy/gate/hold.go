@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/rego"
 )
 
@@ -80,6 +81,7 @@ func (x *Exchange) enqueue(ctx context.Context, e *Evaluation, d holdgate.Decisi
 	}
 	x.stored.Store(true)
 	e.request, e.canonical = req, nil // it may wait for long
+	trace.Asked(ctx, req.ID, req.Rule)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/store/audit"
 )
@@ -38,37 +40,38 @@ const maxOpen = 100
 
 // let lets a call of a model's answer that goes on change what its facts name. What is run
 // at an MCP server's door is not in the agent's confinement.
-func (x *Exchange) let(c holdgate.Call, may *holdgate.Later) {
+func (x *Exchange) let(ctx context.Context, c holdgate.Call, may *holdgate.Later) {
 	if may == nil || x.g.c.Warden.Let == nil || x.from.At != InAnswer || !c.Agent.Undo {
 		return
 	}
 	name := rand.Text()
 	x.g.c.Warden.Let(x.from.Agent.ID, name, *may)
 	if old := x.g.open.add(x.from.Caller, openCall{c.ID, name}); old != "" {
-		x.tell(x.g.c.Warden.Settle(x.from.Agent.ID, []string{old}))
+		x.tell(ctx, x.g.c.Warden.Settle(x.from.Agent.ID, []string{old}))
 	}
 }
 
 // settle ends what calls were let whose results a request brings.
-func (x *Exchange) settle(h wire.History) {
+func (x *Exchange) settle(ctx context.Context, h wire.History) {
 	if x.g.c.Warden.Settle == nil || len(h.Results) == 0 || !x.from.Agent.Undo {
 		return
 	}
-	x.tell(x.g.c.Warden.Settle(x.from.Agent.ID, x.g.open.ended(x.from.Caller, h)))
+	x.tell(ctx, x.g.c.Warden.Settle(x.from.Agent.ID, x.g.open.ended(x.from.Caller, h)))
 }
 
 // tell tells the model and people of what was refused.
-func (x *Exchange) tell(refused []string) {
+func (x *Exchange) tell(ctx context.Context, refused []string) {
 	if len(refused) == 0 {
 		return
 	}
+	ctx = trace.Carry(x.g.life, ctx)
 	note := noteLater(refused)
 	call := &audit.Call{Kind: holdgate.KindToolCall}
-	if err := x.g.c.Queue.Find(x.g.life, x.from.Caller, call, note); err != nil {
-		x.g.c.Logger.Error("writing a finding", "err", err)
+	if err := x.g.c.Queue.Find(ctx, x.from.Caller, call, note); err != nil {
+		x.g.c.Logger.ErrorContext(ctx, "writing a finding", "err", err)
 	}
-	if err := x.g.c.Queue.Remark(x.g.life, x.from.Caller, note+". "+adviceLater); err != nil {
-		x.g.c.Logger.Error("leaving a message for the model", "err", err)
+	if err := x.g.c.Queue.Remark(ctx, x.from.Caller, note+". "+adviceLater); err != nil {
+		x.g.c.Logger.ErrorContext(ctx, "leaving a message for the model", "err", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func (w *wardened) shows(ids ...string) {
 		h.Results = append(h.Results, wire.Result{ID: id, Tool: "run", Arguments: []byte(`{"n":1}`)})
 	}
 	x := w.g.Begin(w.from, func() (holdgate.Digest, error) { return "key", nil })
-	x.Shown(&holdgate.Model{}, h)
+	x.Shown(w.t.Context(), &holdgate.Model{}, h)
 }
 
 func lets(rego.Input) holdgate.Decision {

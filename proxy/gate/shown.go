@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/sessions"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store/audit"
@@ -62,11 +63,12 @@ func (x *Exchange) AtHook(ctx context.Context, e *Evaluation) {
 // Shown looks for results of calls that were not let go on among those that a model
 // request has. Policy is told of them until a request with them has gone on
 // ([Exchange.WentOn]); the log and the people are told once.
-func (x *Exchange) Shown(m *holdgate.Model, h wire.History) {
+func (x *Exchange) Shown(ctx context.Context, m *holdgate.Model, h wire.History) {
+	ctx = trace.Carry(x.g.life, ctx)
 	all, fresh := x.g.provenance.unapproved(x.from.Caller, h)
 	m.Unapproved = all
-	x.reads(h)
-	x.settle(h)
+	x.reads(ctx, h)
+	x.settle(ctx, h)
 	for i, u := range fresh {
 		if i == maxFindings {
 			break
@@ -76,8 +78,8 @@ func (x *Exchange) Shown(m *holdgate.Model, h wire.History) {
 			note += fmt.Sprintf("; so do %d others in the request", len(fresh)-maxFindings)
 		}
 		call := &audit.Call{ID: holdgate.Bounded(u.ID, 200), Kind: holdgate.KindToolCall, Tool: &audit.Tool{Name: holdgate.Bounded(u.Tool, 200)}}
-		if err := x.g.c.Queue.Find(x.g.life, x.from.Caller, call, note); err != nil {
-			x.g.c.Logger.Error("writing a finding", "err", err)
+		if err := x.g.c.Queue.Find(ctx, x.from.Caller, call, note); err != nil {
+			x.g.c.Logger.ErrorContext(ctx, "writing a finding", "err", err)
 		}
 	}
 }
@@ -111,30 +113,30 @@ func noteUnapproved(u holdgate.Unapproved) string {
 // ended, and what those have brought it in touch with whose calls were not seen here
 // (of a conversation that began elsewhere, or under another name). Where policy
 // cannot say, they count as untrusted.
-func (x *Exchange) reads(h wire.History) {
+func (x *Exchange) reads(ctx context.Context, h wire.History) {
 	n := x.g.provenance.news(x.from.Caller, h)
-	x.ToolsEnded(n.ended)
+	x.ToolsEnded(ctx, n.ended)
 	for _, r := range n.ungated {
 		c := x.g.informed(x.from.Call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
-		words, err := x.g.c.Policy.Taint(x.g.life, rego.Input{Call: c, Dir: x.from.Dir, Home: x.g.c.Home})
+		words, err := x.g.c.Policy.Taint(ctx, rego.Input{Call: c, Dir: x.from.Dir, Home: x.g.c.Home})
 		if err != nil {
-			x.g.c.Logger.Warn("policy cannot say what a result brings", "err", err)
+			x.g.c.Logger.WarnContext(ctx, "policy cannot say what a result brings", "err", err)
 			words = []string{"untrusted"}
 		}
-		if err := x.g.c.Queue.Taint(x.g.life, x.from.Caller, words, "a result of "+holdgate.Bounded(r.Tool, 200)+" in a request"); err != nil {
-			x.g.c.Logger.Error("recording what a result brings", "err", err)
+		if err := x.g.c.Queue.Taint(ctx, x.from.Caller, words, "a result of "+holdgate.Bounded(r.Tool, 200)+" in a request"); err != nil {
+			x.g.c.Logger.ErrorContext(ctx, "recording what a result brings", "err", err)
 		}
 	}
 }
 
 // ToolsEnded takes note of how tools of the session have ended.
-func (x *Exchange) ToolsEnded(how sessions.Results) {
+func (x *Exchange) ToolsEnded(ctx context.Context, how sessions.Results) {
 	if how == "" {
 		return
 	}
-	s, err := x.Session(x.g.life)
+	s, err := x.Session(trace.Carry(x.g.life, ctx))
 	if err != nil {
-		x.g.c.Logger.Warn("how a tool ended is not counted", "err", err)
+		x.g.c.Logger.WarnContext(ctx, "how a tool ended is not counted", "err", err)
 		return
 	}
 	s.Ended(how)

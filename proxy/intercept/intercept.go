@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/elazarl/goproxy"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/steps"
@@ -29,6 +30,8 @@ type Config struct {
 	Table       *route.Table     // where models are, whose connections are not passed on
 	Running     *sync.WaitGroup  // of what goes on without its handler
 
+	// Tracer makes spans of requests; nil: none are made.
+	Tracer oteltrace.Tracer
 	// Original says where a redirected connection was to go; nil: as netfilter has it.
 	Original func(net.Conn) (netip.AddrPort, error)
 }

@@ -29,7 +29,7 @@ func (i *Interceptor) ServeLooped(w http.ResponseWriter, r *http.Request) {
 	defer i.c.Running.Done()
 	c, _, err := (&readingOn{w}).Hijack()
 	if err != nil {
-		i.c.Logger.Warn("taking the connection of a CONNECT to the door itself", "err", err)
+		i.c.Logger.WarnContext(r.Context(), "taking the connection of a CONNECT to the door itself", "err", err)
 		return
 	}
 	_ = c.SetDeadline(time.Now().Add(helloFor))

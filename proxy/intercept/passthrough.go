@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/upstream"
 )
 
@@ -85,6 +86,8 @@ const unseenBytes = "the connection is passed on as it comes (pass_through): wha
 func (i *Interceptor) passOn(w http.ResponseWriter, r *http.Request, door, hostport string, open func() (net.Conn, error)) {
 	i.c.Running.Add(1)
 	defer i.c.Running.Done()
+	r, end := trace.Begin(r, i.c.Tracer, http.Header{}, door)
+	defer end()
 	t := tlsTarget(door, hostport)
 	t.Caller = i.c.Callers.Of(r, t.Door)
 	i.c.Queue.Agents.Seen(t.Caller)
@@ -106,7 +109,7 @@ func (i *Interceptor) passOn(w http.ResponseWriter, r *http.Request, door, hostp
 	defer up.Close()
 	c, err := open()
 	if err != nil {
-		i.c.Logger.Info("a connection that was to be passed on ended early", "host", hostport, "err", err)
+		i.c.Logger.InfoContext(r.Context(), "a connection that was to be passed on ended early", "host", hostport, "err", err)
 		return
 	}
 	defer c.Close()

@@ -3,6 +3,7 @@
 package keepalive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -20,6 +21,7 @@ const WriteTimeout = 2 * time.Minute
 // nothing else has been written for a while. Rendering and signs of life
 // exclude each other, since both depend on what was written last.
 type Sender struct {
+	ctx    context.Context
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	logger *slog.Logger
@@ -36,9 +38,9 @@ type Sender struct {
 }
 
 // New returns a sender of an answer. idle makes a sign of life, for a client that
-// got nothing for as long as every.
-func New(w http.ResponseWriter, logger *slog.Logger, idle func() []byte, every time.Duration) *Sender {
-	return &Sender{w: w, rc: http.NewResponseController(w), logger: logger, idle: idle, every: every}
+// got nothing for as long as every. ctx is the request's, for what is logged of it.
+func New(ctx context.Context, w http.ResponseWriter, logger *slog.Logger, idle func() []byte, every time.Duration) *Sender {
+	return &Sender{ctx: ctx, w: w, rc: http.NewResponseController(w), logger: logger, idle: idle, every: every}
 }
 
 // Start sends the headers at once: many clients count their patience to them.
@@ -123,7 +125,7 @@ func (o *Sender) beat() {
 	defer o.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			o.logger.Error("a sign of life failed inside Holdgate", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			o.logger.ErrorContext(o.ctx, "a sign of life failed inside Holdgate", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			o.fail(errors.New("a sign of life could not be made"))
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 func TestAConnectionOutlivesTheDeadlinesOfItsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-		out := New(w, slog.New(slog.DiscardHandler), func() []byte { return []byte(".") }, 10*time.Second)
+		out := New(t.Context(), w, slog.New(slog.DiscardHandler), func() []byte { return []byte(".") }, 10*time.Second)
 		out.Start(200, http.Header{})
 		time.Sleep(3*time.Hour + time.Second)
 		out.Exclusively(func() {}) // what the timer wrote happened before
@@ -44,7 +44,7 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error { d.deadline = t; return
 
 func TestASignOfLifeThatPanicsCostsOneStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := New(httptest.NewRecorder(), slog.New(slog.DiscardHandler), func() []byte { panic("a codec's mistake") }, time.Second)
+		out := New(t.Context(), httptest.NewRecorder(), slog.New(slog.DiscardHandler), func() []byte { panic("a codec's mistake") }, time.Second)
 		failed := make(chan struct{})
 		out.OnFail(func() { close(failed) })
 		out.Start(200, http.Header{})

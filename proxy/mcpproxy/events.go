@@ -65,7 +65,7 @@ func (m *relay) relayEvents(ctx context.Context, resp *http.Response) error {
 		header := wire.EndToEnd(resp.Header)
 		header.Del("Content-Length")
 		m.sent = true
-		m.out = keepalive.New(m.W, m.p.c.Logger, m.signOfLife, m.p.c.Options.Idle)
+		m.out = keepalive.New(m.R.Context(), m.W, m.p.c.Logger, m.signOfLife, m.p.c.Options.Idle)
 		m.out.Start(resp.StatusCode, header)
 	}
 	events := wire.EventScanner{Limit: int(m.p.c.Body)}

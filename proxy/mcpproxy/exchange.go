@@ -341,7 +341,7 @@ func acceptsEvents(r *http.Request) bool {
 // begin sends the headers of an event stream at once: one client counts 60 s
 // to them.
 func (m *exchange) begin() {
-	m.out = keepalive.New(m.W, m.p.c.Logger, m.signOfLife, m.p.c.Options.Idle)
+	m.out = keepalive.New(m.R.Context(), m.W, m.p.c.Logger, m.signOfLife, m.p.c.Options.Idle)
 	h := http.Header{"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
 	if id := m.R.Header.Get("Mcp-Session-Id"); id != "" {
 		h.Set("Mcp-Session-Id", id)

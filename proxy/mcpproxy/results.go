@@ -306,7 +306,7 @@ func (m *relay) endedIn(msg mcp.ServerMessage) {
 	}
 	for _, asked := range m.msgs {
 		if asked.Method == "tools/call" && asked.IsRequest() && mcp.IDKey(asked.ID) == mcp.IDKey(msg.ID) {
-			m.x.ToolsEnded(sessions.Results("").And(how == wire.EndedWell))
+			m.x.ToolsEnded(m.R.Context(), sessions.Results("").And(how == wire.EndedWell))
 			return
 		}
 	}

@@ -38,7 +38,7 @@ func openPipe(g *proxytest.Sidecar) *pipe { g.T.Helper(); return pipeOf(g, rand.
 // pipeOf opens a stream of the `holdgate mcp` with that secret.
 func pipeOf(g *proxytest.Sidecar, process string) *pipe {
 	g.T.Helper()
-	conn, err := stdio.Dial(g.T.Context(), g.Addr, "files", "abc", process)
+	conn, err := stdio.Dial(g.T.Context(), g.Addr, "files", "abc", process, nil)
 	proxytest.Must(g.T, err)
 	p := &pipe{g: g, conn: conn, client: make(chan string, 1000), server: make(chan string, 1000), done: make(chan uint64, 1000), ends: make(chan stdio.Kind, 2), broken: make(chan struct{})}
 	go func() {

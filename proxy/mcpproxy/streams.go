@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/mcpproxy/stdio"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/trace"
 )
 
 var stdioName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
@@ -41,10 +42,10 @@ func (p *Proxy) ServeStdio(w http.ResponseWriter, r *http.Request, name string) 
 	defer p.pipes.Done()
 	conn, err := stdio.Accept(w)
 	if err != nil {
-		p.c.Logger.Warn("a stream for an MCP server could not be opened", "server", name, "err", err)
+		p.c.Logger.WarnContext(r.Context(), "a stream for an MCP server could not be opened", "server", name, "err", err)
 		return nil
 	}
-	ctx, cancel := context.WithCancel(p.c.Waits)
+	ctx, cancel := context.WithCancel(trace.Carry(p.c.Waits, r.Context()))
 	defer context.AfterFunc(r.Context(), cancel)() // when the agent's credential is taken back
 	if by, ok := caller.In(r.Context()); ok {
 		ctx = caller.With(ctx, by)
@@ -78,6 +79,8 @@ func (l listener) Serve(w http.ResponseWriter, r *http.Request, t *route.Target)
 
 // FromServer implements [Proxy].
 func (l listener) FromServer(ctx context.Context, message []byte) ([]byte, error) {
+	ctx, end := trace.Each(ctx)
+	defer end()
 	return l.m.fromServer(ctx, message)
 }
 

@@ -263,7 +263,7 @@ func (t *heldTask) revoked() {
 		return nil
 	})
 	if err != nil && !errors.Is(err, tasks.ErrOver) {
-		t.p.c.Logger.Error("after a restart a task will be taken up whose agent's credential was taken back", "task", t.id, "err", err)
+		t.p.c.Logger.ErrorContext(t.m.R.Context(), "after a restart a task will be taken up whose agent's credential was taken back", "task", t.id, "err", err)
 	}
 }
 
@@ -278,7 +278,7 @@ func (t *heldTask) holds(exchange string) {
 		return nil
 	})
 	if err != nil {
-		t.p.c.Logger.Error("after a restart a task will be asked about again", "task", t.id, "err", err)
+		t.p.c.Logger.ErrorContext(t.m.R.Context(), "after a restart a task will be asked about again", "task", t.id, "err", err)
 	}
 }
 
@@ -309,7 +309,7 @@ func (t *heldTask) keep() {
 	})
 	switch {
 	case err != nil:
-		t.p.c.Logger.Error("what came of a task could not be stored", "task", t.id, "err", err)
+		t.p.c.Logger.ErrorContext(t.m.R.Context(), "what came of a task could not be stored", "task", t.id, "err", err)
 	case cancelled && made:
 		t.m.tellServer(t.p.c.Life, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"%s","method":"tasks/cancel","params":{"taskId":%s}}`, t.id, wire.AppendText(nil, theirs)))
 	case made:

@@ -28,6 +28,9 @@ type Options struct {
 	// Caller says who calls by the headers of the request; over standard streams
 	// there are none. Nil leaves it to the service.
 	Caller func(http.Header) approvals.Caller
+	// Follow begins to follow a call by the headers of its request, over HTTP: see
+	// [trace.Follow]. Nil: calls are not followed here.
+	Follow func(context.Context, http.Header) (followed context.Context, end func())
 	// Every is the time between two words of progress; 10 s.
 	Every time.Duration
 	// Patience is how long clients wait that are not known to wait for longer or

@@ -68,6 +68,11 @@ func (s *Server) addTools() {
 // add adds a tool whose function gets who calls.
 func add[In any](s *Server, name, description string, hints *mcp.ToolAnnotations, fn func(context.Context, *mcp.CallToolRequest, approvals.Caller, In) (*mcp.CallToolResult, any, error)) {
 	mcp.AddTool(s.sdk, &mcp.Tool{Name: name, Description: description, Annotations: hints}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		if s.o.Follow != nil && req.Extra != nil {
+			followed, end := s.o.Follow(ctx, req.Extra.Header)
+			defer end()
+			ctx = followed
+		}
 		return fn(ctx, req, s.caller(req), in)
 	})
 }

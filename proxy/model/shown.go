@@ -30,5 +30,5 @@ func (e *exchange) match() {
 	if len(m.Tools) == 0 && len(h.Results) == 0 {
 		return // made on the side: it says nothing of when the session began
 	}
-	e.x.Shown(m, h)
+	e.x.Shown(e.R.Context(), m, h)
 }

@@ -28,7 +28,7 @@ var errUnwritten = errors.New("holdgate cannot store or log at the moment")
 // to deliver. What comes before the first held call flows at once; what follows
 // it keeps its place and waits.
 func (a *answer) readStream(st wire.Stream, src io.Reader) (left bool, err error) {
-	out := keepalive.New(a.W, a.f.c.Logger, st.Idle, a.f.c.Idle)
+	out := keepalive.New(a.R.Context(), a.W, a.f.c.Logger, st.Idle, a.f.c.Idle)
 	a.st, a.out = st, out
 	a.header.Del("Content-Length")
 	out.Start(a.status, a.header)

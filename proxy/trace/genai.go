@@ -48,8 +48,11 @@ func operationOf(c holdgate.Call) operation {
 }
 
 // caller is who asks.
-func caller(agent, session string) []attribute.KeyValue {
-	return []attribute.KeyValue{semconv.GenAIAgentID(holdgate.Bounded(agent, maxName)), semconv.GenAIConversationID(holdgate.Bounded(session, maxName))}
+func caller(agent holdgate.Agent, session string) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		semconv.GenAIAgentID(holdgate.Bounded(agent.ID, maxName)), semconv.GenAIConversationID(holdgate.Bounded(session, maxName)),
+		attribute.Bool("holdgate.agent.proven", agent.Proven),
+	}
 }
 
 // provider is whose format is spoken, as far as the conventions have a word for it.

@@ -1,7 +1,7 @@
 // Package trace follows a request of an agent on its way: an id for each request, for log
 // lines, and spans of OpenTelemetry where there is a tracer. It travels in contexts.
 //
-//	request                  from the agent's request to the end of its answer
+//	request                  from what the agent asks to the end of its answer
 //	  policy                 one evaluation of a call, and what it decided
 //	    facts                what is found out about the call
 //	  hold                   from the question to people to its end; votes are events
@@ -9,6 +9,9 @@
 //
 // Spans have names, ids and rules, and never arguments, texts or answers. The attributes
 // of models and tools are in genai.go alone, for their names are not settled yet.
+//
+// What only looks how a question stands has no span: the hold is in the trace of the
+// request that takes the answer up.
 //
 // Without a tracer all that is left is the id: the functions for spans do nothing.
 package trace
@@ -19,6 +22,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,10 +45,16 @@ func NewTracer(p trace.TracerProvider) trace.Tracer {
 // A followed request is in the context of all that is done for it.
 type followed struct {
 	id     string
-	tracer trace.Tracer // nil: there are no spans
-	root   trace.Span
-	users  atomic.Int32 // the span ends with the last one
+	tracer trace.Tracer    // nil: there are no spans
+	within context.Context // the caller's trace; nil without a tracer
+	method string
+	answer http.Header // is told of the trace; nil: nobody is
+	began  time.Time
 	asks   atomic.Pointer[operation]
+
+	mu    sync.Mutex
+	root  trace.Span // nil until something is asked
+	users int        // the span ends with the last one
 }
 
 type key struct{}
@@ -54,30 +64,78 @@ func of(ctx context.Context) *followed {
 	return f
 }
 
-// Begin begins to follow a request, which comes by a door. A nil tracer makes no spans.
-// What is returned ends it.
+// Begin begins to follow a request, which comes by a door and asks for something: it has a
+// span from now on. A nil tracer makes no spans. What is returned ends it.
 func Begin(r *http.Request, t trace.Tracer, h http.Header, door string) (*http.Request, func()) {
-	f := &followed{id: strconv.FormatUint(rand.Uint64()|1<<63, 36), tracer: t}
-	ctx := context.WithValue(r.Context(), key{}, f)
+	ctx, end := Follow(r.Context(), t, r.Method, r.Header, h)
 	if t == nil {
-		return r.WithContext(ctx), func() {}
+		return r.WithContext(ctx), end
 	}
-	ctx = w3c.Extract(ctx, propagation.HeaderCarrier(r.Header))
-	ctx, f.root = t.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
-		attribute.String("http.request.method", holdgate.Bounded(r.Method, maxName)), attribute.String("holdgate.request", f.id), attribute.String("holdgate.door", door)))
-	if c := f.root.SpanContext(); c.IsValid() { // W3C Trace Context, level 2
-		h.Set("Traceresponse", "00-"+c.TraceID().String()+"-"+c.SpanID().String()+"-"+c.TraceFlags().String())
+	root := of(ctx).span()
+	root.SetAttributes(attribute.String("holdgate.door", door))
+	return r.WithContext(trace.ContextWithSpan(ctx, root)), end
+}
+
+// Follow begins to follow what may ask for something, or only look how a question stands.
+// It has a span once policy is asked, or the answer of people is taken up. asked has the
+// caller's trace, and answer is told of it; either may be nil. What is returned ends it.
+func Follow(ctx context.Context, t trace.Tracer, method string, asked, answer http.Header) (context.Context, func()) {
+	f := &followed{id: strconv.FormatUint(rand.Uint64()|1<<63, 36), tracer: t}
+	if t == nil {
+		return context.WithValue(ctx, key{}, f), func() {}
 	}
-	f.users.Store(1)
-	return r.WithContext(ctx), f.end
+	ctx = w3c.Extract(ctx, propagation.HeaderCarrier(asked))
+	f.within, f.method, f.answer, f.began, f.users = ctx, method, answer, time.Now(), 1
+	return context.WithValue(ctx, key{}, f), f.end
+}
+
+// Each follows one of several questions of a request by itself: it has the request's id,
+// and a span of its own. What is returned ends it.
+func Each(ctx context.Context) (context.Context, func()) {
+	f := of(ctx)
+	if f == nil || f.tracer == nil {
+		return ctx, func() {}
+	}
+	one := &followed{id: f.id, tracer: f.tracer, within: f.within, method: f.method, began: time.Now(), users: 1}
+	return context.WithValue(ctx, key{}, one), one.end
 }
 
 // w3c reads and writes traceparent and tracestate.
 var w3c propagation.TraceContext
 
-func (f *followed) end() {
-	if f.users.Add(-1) == 0 {
+// span is the request's own, which begins with the first who needs it.
+func (f *followed) span() trace.Span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root != nil {
+		return f.root
+	}
+	_, f.root = f.tracer.Start(f.within, "request", trace.WithTimestamp(f.began), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
+		attribute.String("http.request.method", holdgate.Bounded(f.method, maxName)), attribute.String("holdgate.request", f.id)))
+	if c := f.root.SpanContext(); c.IsValid() && f.answer != nil { // W3C Trace Context, level 2
+		f.answer.Set("Traceresponse", "00-"+c.TraceID().String()+"-"+c.SpanID().String()+"-"+c.TraceFlags().String())
+	}
+	if f.users == 0 {
 		f.root.End()
+	}
+	return f.root
+}
+
+// begun is the request's span, nil where nothing was asked yet.
+func (f *followed) begun() trace.Span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.root
+}
+
+func (f *followed) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users--; f.users == 0 {
+		f.answer = nil // it has been written
+		if f.root != nil {
+			f.root.End()
+		}
 	}
 }
 
@@ -87,7 +145,9 @@ func Keep(ctx context.Context) (done func()) {
 	if f == nil || f.tracer == nil {
 		return func() {}
 	}
-	f.users.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.users++
 	return f.end
 }
 
@@ -101,27 +161,37 @@ func Carry(ctx, from context.Context) context.Context {
 	if f.tracer == nil {
 		return ctx
 	}
-	return trace.ContextWithSpan(ctx, f.root)
+	return trace.ContextWithSpan(ctx, trace.SpanFromContext(from))
 }
 
 // From says who makes the request, where to, in which format. Names that agents choose
 // are bounded.
 func From(ctx context.Context, agent holdgate.Agent, session, upstream, format string) {
 	f := of(ctx)
-	if f == nil || f.tracer == nil || !f.root.IsRecording() {
+	if f == nil || f.tracer == nil {
 		return
 	}
-	f.root.SetAttributes(caller(agent.ID, session)...)
-	f.root.SetAttributes(provider(format)...)
-	f.root.SetAttributes(attribute.Bool("holdgate.agent.proven", agent.Proven), attribute.String("holdgate.upstream", upstream), attribute.String("holdgate.format", format))
+	root := f.span()
+	if !root.IsRecording() {
+		return
+	}
+	root.SetAttributes(caller(agent, session)...)
+	root.SetAttributes(provider(format)...)
+	root.SetAttributes(attribute.String("holdgate.upstream", upstream), attribute.String("holdgate.format", format))
 }
 
 // ID is that of the trace, where the trace is recorded, and else empty.
 func ID(ctx context.Context) string {
-	if c := trace.SpanContextFromContext(ctx); c.IsSampled() {
-		return c.TraceID().String()
+	c := trace.SpanContextFromContext(ctx)
+	if f := of(ctx); f != nil && f.tracer != nil && !c.IsSampled() {
+		if root := f.begun(); root != nil {
+			c = root.SpanContext()
+		}
 	}
-	return ""
+	if !c.IsSampled() {
+		return ""
+	}
+	return c.TraceID().String()
 }
 
 // Policy is the span of one evaluation.
@@ -134,13 +204,17 @@ func Evaluate(ctx context.Context, c holdgate.Call, request bool) (context.Conte
 	if f == nil || f.tracer == nil {
 		return ctx, Policy{}
 	}
-	op := operationOf(c)
+	op, root := operationOf(c), f.span()
+	if request {
+		root.SetAttributes(caller(c.Agent, c.Session.ID)...)
+		root.SetAttributes(attribute.String("holdgate.door", c.Door))
+	}
 	if request && op.name != "" {
 		f.asks.Store(&op)
-		f.root.SetName(op.span())
-		f.root.SetAttributes(op.attributes...)
+		root.SetName(op.span())
+		root.SetAttributes(op.attributes...)
 	}
-	ctx, span := f.tracer.Start(ctx, "policy", trace.WithAttributes(op.attributes...), trace.WithAttributes(attribute.String("holdgate.call.kind", string(c.Kind))))
+	ctx, span := f.tracer.Start(trace.ContextWithSpan(ctx, root), "policy", trace.WithAttributes(op.attributes...), trace.WithAttributes(attribute.String("holdgate.call.kind", string(c.Kind))))
 	return ctx, Policy{span}
 }
 
@@ -157,6 +231,13 @@ func (p Policy) Decided(d holdgate.Decision) {
 	p.span.End()
 }
 
+// Asked notes that people are asked, on the span of the request that has them asked.
+func Asked(ctx context.Context, id, rule string) {
+	if f := of(ctx); f != nil && f.tracer != nil {
+		f.span().AddEvent("asked", trace.WithAttributes(attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName))))
+	}
+}
+
 // A Vote is one answer of a person.
 type Vote struct {
 	At                time.Time
@@ -170,7 +251,7 @@ func Held(ctx context.Context, id, rule, status string, asked, ended time.Time, 
 	if f == nil || f.tracer == nil {
 		return
 	}
-	_, span := f.tracer.Start(ctx, "hold", trace.WithTimestamp(asked), trace.WithAttributes(
+	_, span := f.tracer.Start(trace.ContextWithSpan(ctx, f.span()), "hold", trace.WithTimestamp(asked), trace.WithAttributes(
 		attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName)), attribute.String("holdgate.approval.status", status)))
 	for _, v := range votes {
 		span.AddEvent("vote", trace.WithTimestamp(v.At), trace.WithAttributes(attribute.String("holdgate.vote.decision", v.Decision), attribute.String("holdgate.vote.channel", v.Channel)))
@@ -189,7 +270,7 @@ func Sent(r *http.Request, upstream string) (_ *http.Request, answered func(stat
 	if op := f.asks.Load(); op != nil {
 		name, attributes = op.span(), op.attributes
 	}
-	ctx, span := f.tracer.Start(r.Context(), name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...), trace.WithAttributes(
+	ctx, span := f.tracer.Start(trace.ContextWithSpan(r.Context(), f.span()), name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...), trace.WithAttributes(
 		attribute.String("http.request.method", r.Method), attribute.String("server.address", r.URL.Hostname()), attribute.String("holdgate.upstream", upstream)))
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone() // a transport does not change what it was given

@@ -99,7 +99,7 @@ func (a *App) answerAll(ctx context.Context) error {
 		}
 		var ended *approvals.EndedError
 		if _, err := a.queue.Decide(ctx, e.Request.ID, v); err != nil && !errors.As(err, &ended) {
-			a.log.Error("answering a request by itself", "request", e.Request.ID, "err", err)
+			a.log.Error("answering a request by itself", "approval", e.Request.ID, "err", err)
 		}
 		return nil
 	})

@@ -102,7 +102,7 @@ func (a *App) channelsNow() (list []metrics.Channel) {
 		return nil
 	}
 	for _, s := range a.host.Status() {
-		list = append(list, metrics.Channel{Name: s.Name, Up: s.State == host.StateRunning, Restarts: s.Restarts, Waiting: s.Waiting})
+		list = append(list, metrics.Channel{Name: s.Name, Up: s.State == host.StateRunning, Restarts: s.Restarts, Waiting: s.Waiting, Due: s.Due})
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -271,6 +272,40 @@ func TestTracesArrive(t *testing.T) {
 				"holdgate.approval.id="+request, "holdgate.approval.status=approved", "http.response.status_code=false 200", "gen_ai.conversation.id=default", "holdgate.request=")
 		})
 	}
+}
+
+// A hook and a script ask in the trace that they were started in, by the environment.
+func TestTracesOfProcessesArrive(t *testing.T) {
+	t.Parallel()
+	tr := newTraced(t, "http/protobuf")
+	const started = "TRACEPARENT=00-" + mine + "-b7ad6b7169203331-01"
+	cmd := hookRun(t, tr.agents, "claude", "rm -rf secret-folder")
+	cmd.Env = append(cmd.Env, started)
+	hooked := ends(t, cmd)
+	tr.answer(tr.held("secret-folder").ID, "approve", "--yes")
+	if r := <-hooked; r.code != 0 {
+		t.Errorf("the hook: %v", r)
+	}
+	asked := exec.Command(binary, "gate", "before_deploy", "--message", "secret-folder", "--agents", tr.agents)
+	asked.Env = append(environment(), started)
+	gate := ends(t, asked)
+	tr.answer(tr.held("secret-folder").ID, "approve", "--yes")
+	if r := <-gate; r.code != 0 {
+		t.Errorf("the gate: %v", r)
+	}
+	tr.stop() // what is left is sent
+	for name, want := range map[string]int{"execute_tool Bash": 1, "request": 2, "hold": 2} {
+		got := tr.r.named(name)
+		if len(got) != want {
+			t.Errorf("%d spans %s, want %d: %v", len(got), name, want, got)
+		}
+		for _, one := range got {
+			if fmt.Sprintf("%x", one.TraceId) != mine {
+				t.Errorf("%s is in the trace %x", one.Name, one.TraceId)
+			}
+		}
+	}
+	tr.says(t, "holdgate.door=hook", "holdgate.door=agents", "gen_ai.tool.name=Bash", "gen_ai.conversation.id=s1", "holdgate.decision.rule=files.delete")
 }
 
 // A variable that Holdgate cannot do is said at the start, and without any no request is changed.

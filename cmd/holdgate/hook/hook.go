@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/holdgate/holdgate/proxy/hookproof"
+	"github.com/holdgate/holdgate/proxy/trace/environ"
 )
 
 // EnvAgents names the agents' door, as HOST:PORT. `holdgate run` sets it.
@@ -68,13 +69,14 @@ type Options struct {
 	// KeyFile has the key by which the sidecar proves itself; empty: any answer counts.
 	KeyFile string
 
-	env string // the door that the environment names
-	key []byte
+	env    string // the door that the environment names
+	getenv func(string) string
+	key    []byte
 }
 
 // parse reads the command line: AGENT, and flags as --name VALUE or --name=VALUE.
 func parse(args []string, getenv func(string) string) (o Options, err error) {
-	o = Options{Wait: 10 * time.Minute}
+	o = Options{Wait: 10 * time.Minute, getenv: getenv}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -254,8 +256,10 @@ func (o Options) post(told []byte, wait time.Duration, lapses int64) (v verdict,
 		query += "&lapsed=" + strconv.FormatInt(lapses, 10)
 	}
 	nonce := hookproof.NewNonce()
+	trace := ""
+	environ.Tell(o.getenv, func(name, value string) { trace += name + ": " + value + "\r\n" })
 	head := "POST /v1/hooks/" + o.Agent + query + " HTTP/1.1\r\nHost: " + door + "\r\n" + hookproof.HeaderNonce + ": " + nonce +
-		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(told)) + "\r\nConnection: close\r\n\r\n"
+		"\r\n" + trace + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(told)) + "\r\nConnection: close\r\n\r\n"
 	if _, err := conn.Write(append([]byte(head), told...)); err != nil {
 		return v, gone(err)
 	}

@@ -23,7 +23,8 @@ type Channel struct {
 	Name     string
 	Up       bool
 	Restarts int
-	Waiting  int // requests that it is still to tell of
+	Waiting  int       // requests that it is still to tell of
+	Due      time.Time // of the oldest notice that it has not given and could; zero where there is none
 }
 
 // collector makes metrics of sources.
@@ -46,11 +47,12 @@ var (
 	upDesc       = describe("channel_up", "1 where the channel runs and reaches people.", "channel")
 	restartsDesc = describe("channel_restarts_total", "How often the channel's process was started again.", "channel")
 	waitingDesc  = describe("channel_waiting", "Requests that the channel is still to tell of.", "channel")
+	lagDesc      = describe("channel_lag_seconds", "How long the oldest notice has been due that the channel has not given; 0 where there is none.", "channel")
 )
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{standbyDesc, pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, writableDesc, headDesc, upDesc, restartsDesc, waitingDesc} {
+	for _, d := range []*prometheus.Desc{standbyDesc, pendingDesc, oldestDesc, revisionDesc, brokenDesc, sizeDesc, freeDesc, writableDesc, headDesc, upDesc, restartsDesc, waitingDesc, lagDesc} {
 		ch <- d
 	}
 }
@@ -65,12 +67,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	if n, oldest, ok := c.s.Pending(); ok {
-		age := 0.0
-		if !oldest.IsZero() {
-			age = max(time.Since(oldest).Seconds(), 0)
-		}
 		gauge(pendingDesc, float64(n))
-		gauge(oldestDesc, age)
+		gauge(oldestDesc, age(oldest))
 	}
 	revision, broken := c.s.Policy()
 	gauge(revisionDesc, 1, text(revision))
@@ -86,8 +84,17 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, one := range c.s.Channels() {
 		gauge(upDesc, number(one.Up), one.Name)
 		gauge(waitingDesc, float64(one.Waiting), one.Name)
+		gauge(lagDesc, age(one.Due), one.Name)
 		ch <- prometheus.MustNewConstMetric(restartsDesc, prometheus.CounterValue, float64(one.Restarts), one.Name)
 	}
+}
+
+// age is how long ago it was, in seconds; 0 where it never was.
+func age(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return max(time.Since(at).Seconds(), 0)
 }
 
 func number(b bool) float64 {

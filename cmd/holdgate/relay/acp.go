@@ -28,6 +28,8 @@ type ACPOptions struct {
 
 	// Address finds the sidecar's door for agents. It is asked again for each call.
 	Address func(context.Context) (string, error)
+	// Header goes with each request to it.
+	Header http.Header
 	// Vote gives the answer of the editor's user to a request, as the person whose token
 	// there is; nil where there is none.
 	Vote func(ctx context.Context, request string, digest holdgate.Digest, approve bool) error

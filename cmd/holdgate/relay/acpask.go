@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -110,6 +111,7 @@ func (a *agentLink) post(ctx context.Context, path, session string, body []byte)
 	if err != nil {
 		return nil, fmt.Errorf("asking the sidecar: %w", err)
 	}
+	maps.Copy(r.Header, a.o.Header)
 	r.Header.Set("Content-Type", "application/json")
 	if session != "" && !strings.ContainsFunc(session, func(c rune) bool { return c < ' ' || c > '~' }) {
 		r.Header.Set("X-Session-Id", session)

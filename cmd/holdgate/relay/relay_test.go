@@ -47,7 +47,7 @@ func newSidecar(t *testing.T) (streams <-chan *stdio.Conn, connect func(context.
 	}))
 	t.Cleanup(s.Close)
 	return opened, func(ctx context.Context) (*stdio.Conn, error) {
-		return stdio.Dial(ctx, strings.TrimPrefix(s.URL, "http://"), "files", "c", "p")
+		return stdio.Dial(ctx, strings.TrimPrefix(s.URL, "http://"), "files", "c", "p", nil)
 	}
 }
 

@@ -54,7 +54,7 @@ func (ss *Session) handle(f Frame, msgs []mcp.Message) {
 		if c.sameTask() {
 			return
 		}
-		ss.c.Logger.Warn("a request was refused: its id is that of another which waits for its answer", "server", ss.t.Name)
+		ss.c.Logger.WarnContext(ctx, "a request was refused: its id is that of another which waits for its answer", "server", ss.t.Name)
 		c.refuse(mcp.CodeInvalidRequest, "the id of this request is that of another one which waits for its answer")
 		ss.over(f.Seq)
 		return

@@ -68,7 +68,7 @@ func (l *listener) relay(f Frame) {
 	case l.ss.ending():
 		return
 	case err != nil:
-		l.ss.c.Logger.Warn("a message of an MCP server was dropped", "server", l.ss.t.Name, "err", err)
+		l.ss.c.Logger.WarnContext(l.ctx, "a message of an MCP server was dropped", "server", l.ss.t.Name, "err", err)
 	case len(bytes.TrimSpace(data)) > 0:
 		l.ss.write(Frame{Kind: Client, Line: Line(data)})
 	}

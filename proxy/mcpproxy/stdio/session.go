@@ -238,7 +238,7 @@ func (ss *Session) fromServerOne(part, whole Frame, m mcp.ServerMessage, batch b
 		return
 	}
 	if c := ss.find(m.ID); c == nil || !ss.answer(c, f) {
-		ss.c.Logger.Warn("an answer of an MCP server to nothing that it was asked was dropped", "server", ss.t.Name, "id", string(m.ID))
+		ss.c.Logger.WarnContext(ss.ctx, "an answer of an MCP server to nothing that it was asked was dropped", "server", ss.t.Name, "id", string(m.ID))
 		ss.over(f.Seq)
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -180,9 +181,10 @@ func (e *RefusedError) Error() string {
 }
 
 // Dial opens a stream to the sidecar whose door for agents is at addr, for the
-// MCP server of this name. command is a digest of how the server is started.
+// MCP server of this name. command is a digest of how the server is started, and header
+// goes along.
 // An error is a [*RefusedError] where a sidecar answered.
-func Dial(ctx context.Context, addr, name, command, process string) (_ *Conn, err error) {
+func Dial(ctx context.Context, addr, name, command, process string, header http.Header) (_ *Conn, err error) {
 	nc, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the sidecar: %w", err)
@@ -196,7 +198,10 @@ func Dial(ctx context.Context, addr, name, command, process string) (_ *Conn, er
 	defer stop()
 	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
 	u := url.URL{Scheme: "http", Host: addr, Path: Path + name, RawQuery: url.Values{CommandParam: {command}, ProcessParam: {process}}.Encode()}
-	req := &http.Request{Method: http.MethodGet, URL: &u, Host: addr, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {Protocol}}}
+	req := &http.Request{Method: http.MethodGet, URL: &u, Host: addr, Header: http.Header{}}
+	maps.Copy(req.Header, header)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", Protocol)
 	if err := req.Write(nc); err != nil {
 		return nil, fmt.Errorf("asking the sidecar for a stream: %w", err)
 	}

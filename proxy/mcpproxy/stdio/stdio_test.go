@@ -105,7 +105,7 @@ func streams(t *testing.T) (mcp, sidecar *stdio.Conn) {
 		accepted <- c
 	}))
 	t.Cleanup(srv.Close)
-	mcp, err := stdio.Dial(t.Context(), srv.Listener.Addr().String(), "files", "abc", "p1")
+	mcp, err := stdio.Dial(t.Context(), srv.Listener.Addr().String(), "files", "abc", "p1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestALineThatIsTooLongIsPassedOver(t *testing.T) {
 func TestDialSaysWhyThereIsNoStream(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not today", http.StatusConflict) }))
 	defer srv.Close()
-	_, err := stdio.Dial(t.Context(), srv.Listener.Addr().String(), "files", "", "")
+	_, err := stdio.Dial(t.Context(), srv.Listener.Addr().String(), "files", "", "", nil)
 	if refused, ok := errors.AsType[*stdio.RefusedError](err); !ok || refused.Status != http.StatusConflict || !strings.Contains(err.Error(), "not today") {
 		t.Errorf("got %v", err)
 	}
@@ -179,7 +179,7 @@ func TestDialSaysWhyThereIsNoStream(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		}
 	}()
-	if _, err := stdio.Dial(ctx, ln.Addr().String(), "files", "", ""); err == nil {
+	if _, err := stdio.Dial(ctx, ln.Addr().String(), "files", "", "", nil); err == nil {
 		t.Error("a stream from nobody")
 	}
 }

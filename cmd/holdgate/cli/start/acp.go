@@ -57,7 +57,7 @@ func (e *env) runACP(c *cli.Context) (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	code, err := relay.RunACP(ctx, relay.ACPOptions{
 		Program: program, Args: c.Args().Tail(), Env: os.Environ(), Stdin: files.in, Stdout: files.out, Stderr: files.err,
-		Address: address, Vote: e.editorVote(c),
+		Address: address, Header: e.traceHeader(), Vote: e.editorVote(c),
 		Tell: func(text string) { fmt.Fprintln(files.err, "holdgate acp: "+holdgate.Visible(text)) },
 	})
 	if err == nil && code != 0 {

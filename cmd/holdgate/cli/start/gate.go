@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
 	"github.com/holdgate/holdgate/proxy/agentapi"
+	"github.com/holdgate/holdgate/proxy/trace/environ"
 )
 
 // envSession is the variable under which an agent's scripts find the name of their
@@ -143,7 +145,15 @@ func (e *env) askedGate(c *cli.Context) (agentapi.GateRequest, error) {
 // An agentsAPI is the agents' API as a script knocks at it.
 type agentsAPI struct {
 	base, session string
+	trace         http.Header
 	http          *http.Client
+}
+
+// traceHeader is the trace in which this process was started, if it was in one.
+func (e *env) traceHeader() http.Header {
+	h := http.Header{}
+	environ.Tell(e.Getenv, h.Set)
+	return h
 }
 
 // findAgentsAPI finds the agents' door. Nothing but loopback is asked directly: no
@@ -167,7 +177,7 @@ func (e *env) findAgentsAPI(c *cli.Context) (*agentsAPI, error) {
 	if session == "" {
 		session = e.Getenv(envSession)
 	}
-	return &agentsAPI{base: "http://" + strings.TrimPrefix(addr, "http://"), session: session,
+	return &agentsAPI{base: "http://" + strings.TrimPrefix(addr, "http://"), session: session, trace: e.traceHeader(),
 		http: &http.Client{Transport: &http.Transport{}, Timeout: 2 * time.Minute}}, nil
 }
 
@@ -204,6 +214,7 @@ func (d *agentsAPI) send(ctx context.Context, method, path string, in, out any) 
 	if err != nil {
 		return command.Usage("the agents' door %q is no address: %v", d.base, err)
 	}
+	maps.Copy(req.Header, d.trace)
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -86,7 +86,7 @@ func (e *env) runMCP(c *cli.Context) (err error) {
 			if err != nil {
 				return nil, err
 			}
-			return stdio.Dial(ctx, addr, name, digest, process)
+			return stdio.Dial(ctx, addr, name, digest, process, e.traceHeader())
 		},
 		Tell: func(text string) { fmt.Fprintln(files.err, "holdgate mcp: "+holdgate.Visible(text)) },
 	})
