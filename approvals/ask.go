@@ -68,6 +68,9 @@ type HeldCall struct {
 	// Task is what the agent's user asked it for, where that is known, without
 	// credentials.
 	Task string
+	// Turns are what the agent's user has said in the conversation, in order; none
+	// where that is not known.
+	Turns []string
 	// Program is the agent's program, and Said the folder that it is in, by the agent's own
 	// word; empty where it told none.
 	Program, Said string
@@ -94,7 +97,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
-	draft.Briefing.Place = placeOf(q)
+	draft.Briefing.Place, draft.Task = placeOf(q), x.q.Grants.Task(c.Session.ID, q.Turns)
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)
 		grants.AsksOnce(&draft, d.Hold)

@@ -96,7 +96,7 @@ func (b *bench) grant(id string) approvals.Grant {
 // released reports whether a grant answers for the call.
 func (b *bench) released(c holdgate.Call, d holdgate.Decision) bool {
 	b.t.Helper()
-	_, ok, err := b.queue.Grants.Granted(b.t.Context(), c, d, "digest")
+	_, ok, err := b.queue.Grants.Granted(b.t.Context(), c, d, "digest", nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestAGrantOfSomeCalls(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if _, ok, err := b.queue.Grants.Granted(t.Context(), c, seen(c, dir), "digest"); err != nil {
+			if _, ok, err := b.queue.Grants.Granted(t.Context(), c, seen(c, dir), "digest", nil); err != nil {
 				t.Error(err)
 			} else if ok {
 				released.Add(1)

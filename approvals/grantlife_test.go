@@ -160,7 +160,7 @@ func TestRevokingRacesWithUsing(t *testing.T) {
 		for range cap(used) {
 			wg.Go(func() {
 				<-start
-				_, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest")
+				_, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest", nil)
 				if err != nil {
 					t.Error(err)
 				}
@@ -174,7 +174,7 @@ func TestRevokingRacesWithUsing(t *testing.T) {
 				t.Error(err)
 			}
 			revoked <- got.Uses
-			if _, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest"); ok || err != nil {
+			if _, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest", nil); ok || err != nil {
 				t.Errorf("used after Revoke returned: %v, %v", ok, err)
 			}
 		})
@@ -353,7 +353,7 @@ func TestAGrantSettlesWhatWasAnsweredWithIt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := seen(written, dir, beside(tt.now...))
-			g, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest")
+			g, ok, err := b.queue.Grants.Granted(t.Context(), written, d, "digest", nil)
 			if err != nil || !ok {
 				t.Fatalf("released: %v, %v", ok, err)
 			}

@@ -18,12 +18,13 @@ const runHasEnded = "the run that asked has ended"
 // RunEnded says that the run of an agent has ended. Silence approves nothing any more that
 // it has asked, and nobody waits for it: where a connection has outlived the run, nobody
 // does once it has ended too. An answer still counts for an agent that makes the same call
-// again.
+// again. What people have approved for a task of the run ends.
 func (q *Queue) RunEnded(ctx context.Context, agent string) error {
 	list, err := q.List(ctx, Filter{Status: holdgate.StatusPending, Agent: agent})
 	if err != nil {
 		return err
 	}
+	err = q.Grants.EndTasks(ctx, agent)
 	now := time.Now()
 	for _, r := range list {
 		err = errors.Join(err, q.leave(ctx, r.ID, now, q.index.outlives(r.Exchange, now)))
@@ -124,6 +125,11 @@ func (q *Queue) attend(ctx context.Context, exchange string) error {
 // where another one did. Where a process was killed, nobody has written down when; the
 // last entry of the log is the latest that is known of it.
 func (q *Queue) RunsEnded(ctx context.Context, goOn ...string) error {
+	if q.member == nil { // else nobody knows whose run a grant is of
+		if err := q.Grants.EndTasksOfRuns(ctx, goOn); err != nil {
+			return err
+		}
+	}
 	list, err := q.List(ctx, Filter{Status: holdgate.StatusPending})
 	if err != nil {
 		return err

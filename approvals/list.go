@@ -34,6 +34,7 @@ type Filter struct {
 	Session string
 	Risk    holdgate.Risk
 	Rule    string
+	Text    string // that a screen shows of the call, in capitals or not: see [Request.Mentions]
 
 	// Urgent puts the most urgent first, of pending ones: by risk, then by the time that
 	// was left when they were asked. Such a page has no next one.
@@ -77,10 +78,14 @@ func (q *Queue) Page(ctx context.Context, f Filter) (Page, error) {
 	err = q.c.Store.View(ctx, func(tx store.Tx) error {
 		var shown error
 		var err error
-		p.Next, err = each(tx, func(r *record.StoredRequest) {
+		p.Next, err = each(tx, func(r *record.StoredRequest) bool {
+			if f.Text != "" && !r.View(q.People()).Mentions(f.Text) {
+				return false
+			}
 			v, err := q.show(tx, r)
 			shown = errors.Join(shown, err)
 			p.Requests = append(p.Requests, v)
+			return true
 		})
 		return errors.Join(err, shown)
 	})
@@ -121,9 +126,9 @@ func (f Filter) lookup() (lookup, error) {
 	return l, nil
 }
 
-// each calls fn for the requests of the range, and returns where the next one
-// begins.
-func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, err error) {
+// each calls fn for the requests of the range until it has taken as many as are looked
+// for, and returns where the next one begins.
+func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest) (took bool)) (next string, err error) {
 	for p, err := range tx.Scan(l.prefix, l.from) {
 		if err != nil {
 			return "", err
@@ -143,17 +148,16 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest)) (next string, 
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
-		if l.is(&r) {
-			fn(&r)
+		if l.is(&r) && fn(&r) {
 			l.Limit--
 		}
 	}
 	return "", nil
 }
 
-// urgent calls fn for the most urgent of the pending requests. The index alone is read
-// for the others.
-func (l lookup) urgent(tx store.Tx, fn func(*record.StoredRequest)) (string, error) {
+// urgent calls fn for the most urgent of the pending requests, until it has taken as many
+// as are looked for. The index alone is read for the others.
+func (l lookup) urgent(tx store.Tx, fn func(*record.StoredRequest) (took bool)) (string, error) {
 	var all []record.StoredAsked
 	err := record.EachAsked(tx, func(a record.StoredAsked) {
 		if l.selects(a) {
@@ -172,8 +176,7 @@ func (l lookup) urgent(tx store.Tx, fn func(*record.StoredRequest)) (string, err
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err
 		}
-		if l.is(&r) {
-			fn(&r)
+		if l.is(&r) && fn(&r) {
 			l.Limit--
 		}
 	}
@@ -199,7 +202,10 @@ func eachPending(tx store.Tx, fn func(*record.StoredRequest)) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.each(tx, fn)
+	_, err = l.each(tx, func(r *record.StoredRequest) bool {
+		fn(r)
+		return true
+	})
 	return err
 }
 

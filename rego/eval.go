@@ -58,19 +58,8 @@ type written struct {
 // the time. An error means that the input cannot be read; all else is a
 // decision.
 func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, error) {
-	v, err := strictJSON(input)
+	w, o, err := readWritten(input)
 	if err != nil {
-		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
-	}
-	o, ok := v.(object)
-	if !ok {
-		return holdgate.Decision{}, errors.New("reading input: want an object")
-	}
-	if err := checkInput(o); err != nil {
-		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
-	}
-	var w written
-	if err := json.Unmarshal(input, &w); err != nil {
 		return holdgate.Decision{}, fmt.Errorf("reading input: %w", err)
 	}
 	if w.Time.IsZero() {
@@ -93,6 +82,40 @@ func (e *Engine) Eval(ctx context.Context, input []byte) (holdgate.Decision, err
 		w.complete(ctx, o, p)
 		return ast.LazyObject(o), w.Time, nil
 	}), nil
+}
+
+// Facts are what [Engine.Eval] adds to an input as its facts, or those that stand there.
+func (e *Engine) Facts(ctx context.Context, input []byte) ([]byte, error) {
+	w, o, err := readWritten(input)
+	if err != nil {
+		return nil, fmt.Errorf("reading input: %w", err)
+	}
+	w.complete(ctx, o, e.current.Load())
+	text, err := json.Marshal(o["facts"])
+	if err != nil {
+		return nil, fmt.Errorf("writing the facts: %w", err)
+	}
+	return text, nil
+}
+
+// readWritten reads an input, and checks that it has only what policies can see.
+func readWritten(input []byte) (*written, object, error) {
+	v, err := strictJSON(input)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, ok := v.(object)
+	if !ok {
+		return nil, nil, errors.New("want an object")
+	}
+	if err := checkInput(o); err != nil {
+		return nil, nil, err
+	}
+	w := new(written)
+	if err := json.Unmarshal(input, w); err != nil {
+		return nil, nil, err
+	}
+	return w, o, nil
 }
 
 // checkInput makes sure that input has only what policies can see: a word that they

@@ -50,11 +50,11 @@ const (
 
 // listApprovals serves GET /v1/approvals.
 func (s *Server) listApprovals(r *request) ([]approvals.Request, string, error) {
-	q, err := query(r, "status", "agent", "session", "risk", "rule", "order", "limit", "cursor")
+	q, err := query(r, "status", "agent", "session", "risk", "rule", "text", "order", "limit", "cursor")
 	if err != nil {
 		return nil, "", err
 	}
-	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session"), Risk: holdgate.Risk(q.Get("risk")), Rule: q.Get("rule"), Cursor: q.Get("cursor")}
+	f := approvals.Filter{Status: holdgate.Status(q.Get("status")), Agent: q.Get("agent"), Session: q.Get("session"), Risk: holdgate.Risk(q.Get("risk")), Rule: q.Get("rule"), Text: q.Get("text"), Cursor: q.Get("cursor")}
 	switch order := q.Get("order"); {
 	case order == "":
 	case order == "urgent" && f.Status == holdgate.StatusPending && f.Cursor == "":

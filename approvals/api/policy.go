@@ -34,6 +34,8 @@ type Policies interface {
 	// Eval asks the policy in force about an input, and returns its decision.
 	// The error is a [*PolicyRefusedError] where the input cannot be read.
 	Eval(ctx context.Context, input []byte) (json.RawMessage, error)
+	// Facts are what Eval adds to the input as its facts.
+	Facts(ctx context.Context, input []byte) (json.RawMessage, error)
 	// Draft drafts a rule for calls like that of a request. The error is a
 	// [*PolicyRefusedError] where none can be.
 	Draft(ctx context.Context, request, kind string) (PolicyDraft, error)
@@ -186,6 +188,13 @@ type PolicyRollback struct {
 // PolicyQuestion is the body of POST /v1/policy/eval.
 type PolicyQuestion struct {
 	Input jsontext.Value `json:"input"`
+	Facts bool           `json:"facts,omitempty"` // the answer has the facts besides
+}
+
+// PolicyTried is the answer to a question that asks for the facts.
+type PolicyTried struct {
+	Decision json.RawMessage `json:"decision"`
+	Facts    json.RawMessage `json:"facts"`
 }
 
 // policy serves GET /v1/policy.
@@ -233,7 +242,14 @@ func (s *Server) evalPolicy(r *request, in PolicyQuestion) (json.RawMessage, err
 		return nil, malformed("the body has no input")
 	}
 	d, err := s.c.Policy.Eval(r.Context(), in.Input)
-	return d, policyProblem(err)
+	if err != nil || !in.Facts {
+		return d, policyProblem(err)
+	}
+	f, err := s.c.Policy.Facts(r.Context(), in.Input)
+	if err != nil {
+		return nil, policyProblem(err)
+	}
+	return json.Marshal(PolicyTried{d, f})
 }
 
 // pushable serves what changes the policy, where it can be changed here. allow

@@ -133,6 +133,7 @@ func (c *Client) Page(ctx context.Context, f approvals.Filter) (approvals.Page, 
 	set(q, "session", f.Session)
 	set(q, "risk", string(f.Risk))
 	set(q, "rule", f.Rule)
+	set(q, "text", f.Text)
 	set(q, "cursor", f.Cursor)
 	if f.Urgent {
 		q.Set("order", "urgent")

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 
@@ -56,8 +55,8 @@ func (c *Client) SuggestPolicy(ctx context.Context) (api.PolicySuggestions, erro
 	return get[api.PolicySuggestions](ctx, c, "/v1/policy/suggestions", nil)
 }
 
-// DecidePolicy asks the policy in force about an input, and returns the decision as policy
-// writes it.
-func (c *Client) DecidePolicy(ctx context.Context, input []byte) (json.RawMessage, error) {
-	return send[json.RawMessage](ctx, c, http.MethodPost, "/v1/policy/eval", api.PolicyQuestion{Input: input})
+// TryPolicy asks the policy in force about an input, and returns the decision as policy
+// writes it, with the facts that it rests on.
+func (c *Client) TryPolicy(ctx context.Context, input []byte) (api.PolicyTried, error) {
+	return send[api.PolicyTried](ctx, c, http.MethodPost, "/v1/policy/eval", api.PolicyQuestion{Input: input, Facts: true})
 }

@@ -9,6 +9,8 @@
 //   - the agent is the same, proven as far as it was then and confined as it was
 //     then; the session too, unless it was made for the agent, which only a proven
 //     one can have; of an agent that is not proven the door too;
+//   - where it was made for a task, the agent's user has said nothing since then in
+//     that conversation ([Keeper.Task]), and the agent's run has not ended;
 //   - policy asks under the same rule and gate, at no higher risk, does not
 //     require a person, and lets it be remembered;
 //   - those who made it could by themselves approve the call now, as people,

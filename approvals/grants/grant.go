@@ -47,7 +47,7 @@ type Grant struct {
 	// Arguments are the JSON pointers that a pattern fixes.
 	Arguments []string        `json:"arguments,omitempty"`
 	Agent     record.AgentRef `json:"agent"`
-	Session   record.Ref      `json:"session"`        // that it was made in; it covers no other with ScopeSession
+	Session   record.Ref      `json:"session"`        // that it was made in; it covers no other but with ScopeAgent
 	Door      string          `json:"door,omitempty"` // the only one that it is for, where the agent is not proven
 	Rule      string          `json:"rule"`           // the question that it answers
 	Also      []string        `json:"also,omitempty"` // rules that the same answer was for
@@ -79,6 +79,7 @@ type storedGrant struct {
 	Proven      bool             `json:"proven,omitempty"`
 	Confinement string           `json:"confinement,omitempty"`
 	Session     string           `json:"session"`
+	Task        holdgate.Digest  `json:"task,omitempty"` // with ScopeTask: see [Keeper.Task]
 	Door        string           `json:"door"`
 
 	Kind holdgate.Kind `json:"kind"`
@@ -99,6 +100,7 @@ type storedGrant struct {
 	Max     int       `json:"max_uses,omitempty"`
 	Used    time.Time `json:"used,omitzero"`
 	Revoked string    `json:"revoked,omitempty"` // by whom
+	Over    bool      `json:"over,omitempty"`    // its task has ended
 
 	Learned *Lesson `json:"learned,omitempty"`
 }
@@ -158,7 +160,7 @@ func (g *storedGrant) answerer() string {
 // ended reports whether the grant covers nothing any more. One that was made
 // in what is now the future does not count: the clock was set.
 func (g *storedGrant) ended(now time.Time) bool {
-	return g.Revoked != "" || g.Max > 0 && g.Uses >= g.Max || now.Before(g.Created) || !now.Before(g.Expires)
+	return g.Revoked != "" || g.Over || g.Max > 0 && g.Uses >= g.Max || now.Before(g.Created) || !now.Before(g.Expires)
 }
 
 // entry begins an audit entry about the grant.

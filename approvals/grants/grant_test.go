@@ -185,13 +185,13 @@ func TestTheLifeOfAGrant(t *testing.T) {
 				id := ""
 				must(t, b.Change(t.Context(), func(c *record.Change) (err error) { id, _, err = k.Make(c, r); return err }))
 				for use := 1; use <= 2; use++ {
-					g, ok, err := k.Granted(t.Context(), c, d, "digest")
+					g, ok, err := k.Granted(t.Context(), c, d, "digest", nil)
 					if err != nil || !ok || g.ID != id || g.Uses != use {
 						t.Fatalf("use %d: %t, %+v, %v", use, ok, g, err)
 					}
 				}
 				tt.ends(t, k, id)
-				if g, ok, err := k.Granted(t.Context(), c, d, "digest"); err != nil || ok {
+				if g, ok, err := k.Granted(t.Context(), c, d, "digest", nil); err != nil || ok {
 					t.Errorf("after its end: %t, %+v, %v", ok, g, err)
 				}
 				if list, err := k.List(t.Context(), "ada"); err != nil || len(list) != 0 {

@@ -82,7 +82,7 @@ func (k *Keeper) Sweep(ctx context.Context, d record.Due) error {
 		if left := g.Expires.Sub(c.Now); left > 0 {
 			return errors.Join(c.Tx.Delete(d.Key), c.Schedule(g.Expires, g.ID, record.DueGrant))
 		}
-		if g.Revoked == "" {
+		if g.Revoked == "" && !g.Over {
 			if _, err := c.Append(g.entry(audit.TypeGrant, fmt.Sprintf("expired; uses: %d", g.Uses))); err != nil {
 				return err
 			}

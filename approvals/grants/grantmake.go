@@ -62,8 +62,10 @@ func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 		return fmt.Errorf("%w: %s", record.ErrRemember, why)
 	}
 	switch {
-	case m.Scope != record.ScopeSession && m.Scope != record.ScopeAgent:
-		return fmt.Errorf("%w: unknown scope %q: want session or agent", record.ErrRemember, m.Scope)
+	case !m.Scope.Known():
+		return fmt.Errorf("%w: unknown scope %q: want task, session or agent", record.ErrRemember, m.Scope)
+	case m.Scope == record.ScopeTask && r.Task == "":
+		return fmt.Errorf("%w for the task: %s", record.ErrRemember, NoTask)
 	case m.Scope == record.ScopeAgent && !r.Proven:
 		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", record.ErrRemember)
 	case m.For < record.MinGrant || m.For > k.max:
@@ -239,6 +241,9 @@ func (k *Keeper) draft(at time.Time, p *people.People, r *record.StoredRequest, 
 		Agent: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Session: r.Session, Door: r.Door,
 		Kind: r.Call.Kind, Rule: r.Rule, Gate: r.Gate, Risk: r.Risk,
 		Similarity: *r.Similarity, Request: r.ID, Created: at, Expires: at.Add(m.For), Max: m.Uses,
+	}
+	if m.Scope == record.ScopeTask {
+		g.Task = r.Task
 	}
 	if m.Match.Kind != record.MatchTool {
 		g.Similarity.Shape = nil // only a tool's reach is compared with it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdgate/holdgate/approvals/redact"
@@ -22,18 +23,23 @@ type plea struct {
 	decision holdgate.Decision
 	digest   holdgate.Digest
 	like     *record.Similarity
+	task     func() holdgate.Digest // that the agent works on: see [Keeper.Task]
 }
 
 // Granted looks for a grant that answers the decision's question about the
 // call, and uses it: on return its count and its audit entry are on disk. It
-// reports false where no grant does. On an error nothing may be released.
+// reports false where no grant does. turns are what the agent's user has said in the
+// conversation, in order; none where that is not known. On an error nothing may be released.
 //
 // A grant that was revoked or has expired before this began is never used.
-func (k *Keeper) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (Grant, bool, error) {
+func (k *Keeper) Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest, turns func() []string) (Grant, bool, error) {
 	if d.Action != holdgate.Hold || d.Facts == nil {
 		return Grant{}, false, nil
 	}
 	p := &plea{call: c, decision: d, digest: digest, like: k.Similarity(c, d)}
+	if turns != nil {
+		p.task = sync.OnceValue(func() holdgate.Digest { return k.Task(c.Session.ID, turns()) })
+	}
 	if Rememberable(d.Hold, d.Rule, p.like) != "" {
 		return Grant{}, false, nil
 	}
@@ -123,7 +129,7 @@ func auditCall(c holdgate.Call, digest holdgate.Digest, redacted []string) *audi
 
 // covers reports whether the grant answers the question about the call.
 func (k *Keeper) covers(g *storedGrant, p *plea, now time.Time) bool {
-	return !g.ended(now) && g.binds(p.call) && g.answers(p.decision) && (g.Learned == nil || g.taught(p, now)) && k.vouched(g, p) && k.matches(g, p)
+	return !g.ended(now) && g.binds(p.call) && g.during(p) && g.answers(p.decision) && (g.Learned == nil || g.taught(p, now)) && k.vouched(g, p) && k.matches(g, p)
 }
 
 // binds reports whether the grant is for who makes the call. What is only
@@ -139,7 +145,7 @@ func (g *storedGrant) binds(c holdgate.Call) bool {
 	case g.Scope == record.ScopeAgent:
 		return true
 	}
-	return g.Scope == record.ScopeSession && g.Session == c.Session.ID
+	return (g.Scope == record.ScopeSession || g.Scope == record.ScopeTask) && g.Session == c.Session.ID
 }
 
 // answers reports whether the question is the one that was answered, and the

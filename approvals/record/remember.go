@@ -34,9 +34,13 @@ type Scope string
 
 // The scopes.
 const (
+	ScopeTask    Scope = "task"    // the agent's, until its user says the next thing in the conversation of the request
 	ScopeSession Scope = "session" // the agent's, in the session of the request
 	ScopeAgent   Scope = "agent"   // the agent's, in any session; for proven agents only
 )
+
+// Known reports whether there is such a scope.
+func (s Scope) Known() bool { return s == ScopeTask || s == ScopeSession || s == ScopeAgent }
 
 // MatchKind says which calls a grant covers.
 type MatchKind string
@@ -205,9 +209,12 @@ func (m Remember) Words(r Request) string {
 			b.WriteString(holdgate.Visible(p + " = " + string(m.Match.Arguments[p])))
 		}
 	}
-	if m.Scope == ScopeAgent {
+	switch m.Scope {
+	case ScopeAgent:
 		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in any session")
-	} else {
+	case ScopeTask:
+		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in session " + holdgate.Visible(r.Session.ID) + " until its user gives it the next task")
+	default:
 		b.WriteString(", by " + holdgate.Visible(r.Agent.ID) + " in session " + holdgate.Visible(r.Session.ID))
 	}
 	b.WriteString(", for " + Lasting(m.For))

@@ -70,6 +70,9 @@ type Request struct {
 	// AboutTool says that the question is about the tool itself, so that an approval
 	// can be remembered for it (MatchTool), with any arguments.
 	AboutTool bool `json:"about_tool,omitempty"`
+	// OfTask says that it is known on which task of its user's the agent works, so that
+	// an approval can be remembered for that ([ScopeTask]).
+	OfTask bool `json:"of_task,omitempty"`
 	// Revision names the policy that asked.
 	Revision string `json:"revision,omitempty"`
 }

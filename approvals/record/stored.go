@@ -163,6 +163,7 @@ type StoredRequest struct {
 	Passes        bool                   `json:"passes,omitempty"` // an approval lets the session pass the gate
 	Anew          bool                   `json:"anew,omitempty"`
 	AboutTool     bool                   `json:"about_tool,omitempty"` // see [Request.AboutTool]
+	Task          holdgate.Digest        `json:"task,omitempty"`       // that the agent works on; empty where it is not known
 	Once          bool                   `json:"once,omitempty"`       // its approval answers for the session's later model requests
 	Learn         holdgate.Learn         `json:"learn,omitzero"`       // what its approval may come to stand for
 	Accepts       *StoredAccepts         `json:"accepts,omitempty"`    // the changed definition that its briefing shows

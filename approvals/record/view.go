@@ -55,6 +55,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 		v.Shape = r.Similarity.Line
 		v.AboutTool = r.AboutTool
 	}
+	v.OfTask = r.Task != ""
 	if r.Status.Final() {
 		return v
 	}

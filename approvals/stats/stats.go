@@ -26,6 +26,9 @@ type Stats struct {
 	ByTool     []Group `json:"by_tool"`
 	ByAgent    []Group `json:"by_agent"`
 	ByApprover []Voter `json:"by_approver"`
+	// ByDay are the days that have a count, by their dates on this machine, the first
+	// first. What became of a question counts for the day on which it was asked.
+	ByDay []Group `json:"by_day"`
 	// AlwaysApproved are the rules that asked at least [OftenAsked] times and that
 	// people approved each time, those that ask most first.
 	AlwaysApproved []Group `json:"always_approved"`
@@ -69,7 +72,7 @@ type Took struct {
 	P95   float64 `json:"p95_seconds"`
 }
 
-// A Group is the counts of one rule, tool or agent.
+// A Group is the counts of one rule, tool, agent or day.
 type Group struct {
 	Name string `json:"name"`
 	Counts
@@ -107,6 +110,7 @@ type Counter struct {
 	rules  names
 	tools  names
 	agents names
+	days   names
 	voters map[string]*voterTally
 	open   map[string]asked // by request
 	others int
@@ -124,7 +128,7 @@ type names map[string]*tally
 // NewCounter counts questions that were asked since then, and decisions of then
 // and later. Entries of before may be left out.
 func NewCounter(since time.Time) *Counter {
-	return &Counter{since: since, rules: names{}, tools: names{}, agents: names{}, voters: map[string]*voterTally{}, open: map[string]asked{}}
+	return &Counter{since: since, rules: names{}, tools: names{}, agents: names{}, days: names{}, voters: map[string]*voterTally{}, open: map[string]asked{}}
 }
 
 // Count counts an entry. Entries come in order.
@@ -198,7 +202,7 @@ func (c *Counter) each(a asked, count func(*tally)) {
 	for _, at := range []struct {
 		names names
 		name  string
-	}{{c.rules, a.rule}, {c.tools, a.tool}, {c.agents, a.agent}} {
+	}{{c.rules, a.rule}, {c.tools, a.tool}, {c.agents, a.agent}, {c.days, a.at.Local().Format(time.DateOnly)}} {
 		count(c.counts(at.names, at.name))
 	}
 }
@@ -279,7 +283,8 @@ func (c *Counter) ended(e audit.Entry) {
 // Stats are what was counted so far.
 func (c *Counter) Stats() Stats {
 	s := Stats{Since: c.since, Counts: c.all.done(), ByRule: c.rules.groups(), ByTool: c.tools.groups(), ByAgent: c.agents.groups(),
-		ByApprover: []Voter{}, AlwaysApproved: []Group{}, Others: c.others}
+		ByDay: c.days.groups(), ByApprover: []Voter{}, AlwaysApproved: []Group{}, Others: c.others}
+	slices.SortFunc(s.ByDay, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	for _, v := range c.voters {
 		done := v.Voter
 		done.Answer = v.took.took()

@@ -17,7 +17,7 @@ import (
 type always struct {
 	kinds []record.MatchKind
 	kind  int
-	agent bool // of any session of the agent
+	scope record.Scope
 	span  int
 }
 
@@ -36,7 +36,7 @@ func (m *model) openAlways() {
 		m.note = "not approved: " + why
 		return
 	}
-	w := &always{kinds: []record.MatchKind{record.MatchExact}, span: 1}
+	w := &always{kinds: []record.MatchKind{record.MatchExact}, scope: record.ScopeSession, span: 1}
 	if a.r.Call.Tool != nil && (a.r.Risk == holdgate.RiskLow || a.r.Risk == holdgate.RiskMedium) {
 		w.kinds = append(w.kinds, record.MatchTool)
 	}
@@ -48,11 +48,31 @@ func (m *model) openAlways() {
 
 // remember is what is asked for.
 func (w *always) remember() *approvals.Remember {
-	r := &approvals.Remember{Scope: record.ScopeSession, For: spans[w.span], Match: record.Match{Kind: w.kinds[w.kind]}}
-	if w.agent {
-		r.Scope = record.ScopeAgent
+	return &approvals.Remember{Scope: w.scope, For: spans[w.span], Match: record.Match{Kind: w.kinds[w.kind]}}
+}
+
+// widen takes the next scope that there can be, and back at the first says which there
+// cannot.
+func (w *always) widen(r approvals.Request) (note string) {
+	switch {
+	case w.scope == record.ScopeSession && r.Agent.Proven:
+		w.scope = record.ScopeAgent
+	case w.scope != record.ScopeTask && r.OfTask:
+		w.scope = record.ScopeTask
+	default:
+		w.scope = record.ScopeSession
 	}
-	return r
+	if w.scope != record.ScopeSession {
+		return ""
+	}
+	var lacks []string
+	if !r.Agent.Proven {
+		lacks = append(lacks, "only a proven agent is approved in any session")
+	}
+	if !r.OfTask {
+		lacks = append(lacks, "it is not known on which task it works")
+	}
+	return strings.Join(lacks, "; ")
 }
 
 // alwaysKey takes a key while it is chosen what stands from now on.
@@ -67,11 +87,7 @@ func (m *model) alwaysKey(k string) tea.Cmd {
 	case "w":
 		w.kind = (w.kind + 1) % len(w.kinds)
 	case "o":
-		if !a.r.Agent.Proven {
-			m.note = "only a proven agent is approved in any session"
-			return nil
-		}
-		w.agent = !w.agent
+		m.note = w.widen(a.r)
 	case "t":
 		w.span = (w.span + 1) % len(spans)
 	case "enter":
@@ -104,10 +120,9 @@ func (m *model) alwaysLines() (lines []string) {
 	what := map[record.MatchKind]string{
 		record.MatchExact: "exactly this call", record.MatchTool: "every call of the tool that reaches no further than this one", record.MatchEndpoint: "every request to this address",
 	}[w.kinds[w.kind]]
-	of := "this session"
-	if w.agent {
-		of = "any session of " + holdgate.Visible(r.Agent.ID)
-	}
+	of := map[record.Scope]string{
+		record.ScopeTask: "this task, until its user says the next thing", record.ScopeSession: "this session", record.ScopeAgent: "any session of " + holdgate.Visible(r.Agent.ID),
+	}[w.scope]
 	for _, l := range []string{"Approve, and always from now on", "", "  w  what  " + what, "  o  of    " + of, "  t  for   " + record.Lasting(spans[w.span]), ""} {
 		lines = append(lines, m.clip(l, ""))
 	}

@@ -37,6 +37,33 @@ func TestAlwaysShowsWhatItCovers(t *testing.T) {
 	}
 }
 
+func TestAlwaysForATask(t *testing.T) {
+	s := newSidecar(t)
+	remember := func(d *holdgate.Decision) { d.Hold.Allow = []string{"remember"} }
+	s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskMedium), remember)
+	d := sit(t, s)
+	d.slowly("enter")
+	d.read()
+	d.slowly("A", "o", "o")
+	d.shows("it is not known on which task it works")
+	d.slowly("esc", "esc")
+	s.turns = []string{"tidy up"}
+	r := s.hold("Bash", `{"command":"rm -rf ./lib"}`, risk(holdgate.RiskHigh), remember)
+	d.until("it comes up", func() bool { return len(d.m.inbox.list) == 2 })
+	d.slowly("k", "k", "enter")
+	d.read()
+	d.slowly("A", "o", "o")
+	d.shows("this task, until its user says the next thing")
+	d.slowly("enter")
+	d.write("approve")
+	d.slowly("enter")
+	grants, err := d.api.Grants(t.Context(), "claude")
+	s.check(err)
+	if len(grants) != 1 || grants[0].Scope != record.ScopeTask || d.status(r) != holdgate.StatusApproved {
+		t.Errorf("%s; grants: %+v; the screen:\n%s", d.status(r), grants, d.m.screen())
+	}
+}
+
 func TestAlwaysOfHighRiskWantsTheWord(t *testing.T) {
 	s := newSidecar(t)
 	r := s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskHigh), func(d *holdgate.Decision) { d.Hold.Allow = []string{"remember"} })

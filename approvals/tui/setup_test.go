@@ -42,6 +42,7 @@ type sidecar struct {
 	http  *http.Server
 	done  chan error
 	held  int
+	turns []string // what its agent's user has said
 }
 
 func newSidecar(t *testing.T) *sidecar {
@@ -184,7 +185,7 @@ func (s *sidecar) hold(tool, arguments string, changes ...change) approvals.Requ
 	for _, c := range changes {
 		c(&d)
 	}
-	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: d, Task: "free the disk and ship the fix"})
+	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: d, Task: "free the disk and ship the fix", Turns: s.turns})
 	s.check(err)
 	return r
 }

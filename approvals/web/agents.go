@@ -1,11 +1,13 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/agents"
@@ -42,22 +44,40 @@ type sessionRow struct {
 // session that did nothing for longer leads to its own page.
 const recent = 1000
 
-// lastOf are the newest entries about calls that agents made, by agent and session.
-func lastOf(v *visit) (map[[2]string]*entryRow, error) {
-	list, err := v.api.Newest(v.Context(), audit.Query{}, 0, recent)
+// lately is what each session did last, by agent and session, as far as the log was read.
+// It is safe for concurrent use.
+type lately struct {
+	mu   sync.Mutex
+	seq  uint64 // the newest entry that was read; 0: none
+	last map[[2]string]*entryRow
+}
+
+// of reads what is new in the log, and returns the newest entries about calls that agents
+// made.
+func (l *lately) of(v *visit) (map[[2]string]*entryRow, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	head, err := v.api.AuditHead(v.Context())
 	if err != nil {
 		return nil, err
 	}
-	last := map[[2]string]*entryRow{}
-	for _, e := range list {
-		if e.Call == nil || !slices.Contains([]audit.Type{audit.TypeDecision, audit.TypeObserved, audit.TypeRefused}, e.Type) {
-			continue
+	if l.last == nil || head.Seq < l.seq || head.Seq-l.seq > recent {
+		l.seq, l.last = head.Seq-min(head.Seq, recent), map[[2]string]*entryRow{}
+	}
+	if head.Seq > l.seq {
+		list, err := v.api.Audit(v.Context(), audit.Query{From: l.seq + 1, Limit: int(head.Seq - l.seq)})
+		if err != nil {
+			return nil, err
 		}
-		if of := [2]string{e.Call.Agent, e.Call.Session}; last[of] == nil {
-			last[of] = &entryRow{e, approvals.CallLine(e)}
+		for _, e := range list {
+			l.seq = e.Seq
+			if e.Call != nil && slices.Contains([]audit.Type{audit.TypeDecision, audit.TypeObserved, audit.TypeRefused}, e.Type) {
+				l.last[[2]string{e.Call.Agent, e.Call.Session}] = &entryRow{e, approvals.CallLine(e)}
+			}
 		}
 	}
-	return last, nil
+	maps.DeleteFunc(l.last, func(_ [2]string, e *entryRow) bool { return e.Seq+recent <= l.seq })
+	return maps.Clone(l.last), nil
 }
 
 // agents shows what each agent does now.
@@ -77,7 +97,7 @@ func (s *Server) agents(v *visit) error {
 	if l.Members, err = v.api.Members(v.Context()); err != nil {
 		return err
 	}
-	last, err := lastOf(v)
+	last, err := s.lately.of(v)
 	if err != nil {
 		return err
 	}

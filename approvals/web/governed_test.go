@@ -31,6 +31,10 @@ func (*ruled) Eval(context.Context, []byte) (json.RawMessage, error) {
 	return json.RawMessage(`{"action":"hold","rule":"commands.publish","reason":"It publishes what others use."}`), nil
 }
 
+func (*ruled) Facts(context.Context, []byte) (json.RawMessage, error) {
+	return json.RawMessage(`{"commands":[{"program":"git","argv":["git","push","--force"]}],"parsed":true}`), nil
+}
+
 var exceptionFiles = map[string]string{"exceptions.yaml": "settings:\n  exceptions:\n    - rule: files.delete\n      match: {tool: Bash, about: [\"rm -rf build\"]}\n",
 	"spares_test.rego": "package spares_test\n\nimport rego.v1\n\ntest_spares if true\n"}
 

@@ -3,8 +3,10 @@ package web
 import (
 	jsonv1 "encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,12 +23,13 @@ const pageEntries = 100
 
 // A historyView is a part of the audit log.
 type historyView struct {
-	Query   audit.Query
-	Entries []entryRow // the newest first
-	Export  string     // the address of what the filters show, as a file
-	Head    audit.Head
-	Older   uint64 // the first entry of the page of older ones, 0: none
-	Types   []audit.Type
+	Query    audit.Query
+	Filtered bool       // the query leaves something out
+	Entries  []entryRow // the newest first
+	Export   string     // the address of what the filters show, as a file
+	Head     audit.Head
+	Older    uint64 // the first entry of the page of older ones, 0: none
+	Types    []audit.Type
 }
 
 // filtered is what the form of the history asks for.
@@ -39,6 +42,7 @@ func filtered(f url.Values) audit.Query {
 func (s *Server) history(v *visit) error {
 	f := v.URL.Query()
 	h := historyView{Types: audit.Types(), Query: filtered(f)}
+	h.Filtered = h.Query != audit.Query{}
 	if f.Get("before") != "" {
 		n, err := strconv.ParseUint(f.Get("before"), 10, 64)
 		if err != nil {
@@ -71,31 +75,35 @@ const exportPage = 1000
 // a line, as GET /v1/audit/export writes them.
 func (s *Server) export(v *visit) error {
 	q := filtered(v.URL.Query())
-	begin := func() {
-		v.w.Header().Set("Content-Type", "application/jsonl")
-		v.w.Header().Set("Content-Disposition", `attachment; filename="holdgate-audit.jsonl"`)
-	}
+	w := &download{w: v.w, name: "holdgate-audit.jsonl", header: http.Header{}}
+	var err error
 	if q == (audit.Query{}) {
-		begin()
-		return v.api.AuditExport(v.Context(), v.w)
+		s.c.API.As(v.signin.credential).ServeHTTP(w, asAPI(v, "/v1/audit/export"))
+	} else {
+		err = exportOf(v, q, w)
 	}
+	switch {
+	case err != nil && w.begun:
+		panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+	case err != nil:
+		return err
+	}
+	return w.end()
+}
+
+// exportOf writes the entries that a query selects.
+func exportOf(v *visit, q audit.Query, w io.Writer) error {
 	for q.From, q.Limit = 1, exportPage; ; {
-		first := q.From == 1
 		list, err := v.api.Audit(v.Context(), q)
-		switch {
-		case err != nil && first:
+		if err != nil {
 			return err
-		case err != nil:
-			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
-		case first:
-			begin()
 		}
 		for _, e := range list {
 			line, err := jsonv1.Marshal(e) // as the log is written
 			if err != nil {
 				return err
 			}
-			if _, err := v.w.Write(append(line, '\n')); err != nil {
+			if _, err := w.Write(append(line, '\n')); err != nil {
 				return err
 			}
 			q.From = e.Seq + 1
@@ -176,14 +184,37 @@ func (s *Server) statistics(v *visit) error {
 	return s.show(v, http.StatusOK, "statistics", "Statistics", struct {
 		stats.Stats
 
-		Days int
-	}{st, days})
+		Days  int
+		Daily []stats.Group // the newest first
+	}{st, days, daily(st, time.Now())})
+}
+
+// daily are all days of the statistics, those on which nothing was asked too, the newest
+// first.
+func daily(st stats.Stats, now time.Time) (days []stats.Group) {
+	first := st.Since.Local().Format(time.DateOnly)
+	for day := now.Local(); ; day = day.AddDate(0, 0, -1) {
+		g := stats.Group{Name: day.Format(time.DateOnly)}
+		if g.Name < first {
+			return days
+		}
+		if i := slices.IndexFunc(st.ByDay, func(o stats.Group) bool { return o.Name == g.Name }); i >= 0 {
+			g = st.ByDay[i]
+		}
+		days = append(days, g)
+	}
+}
+
+// asAPI is the visit as a request to the API: GET of a path, without parameters.
+func asAPI(v *visit, path string) *http.Request {
+	r := v.Clone(v.Context())
+	r.Method, r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = http.MethodGet, path, "", "", path
+	return r
 }
 
 // live passes on that something has happened: the API's events, from now on.
 func (s *Server) live(v *visit) error {
-	r := v.Clone(v.Context())
-	r.Method, r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = http.MethodGet, "/v1/events", "", "", "/v1/events"
+	r := asAPI(v, "/v1/events")
 	if r.Header.Get("Last-Event-ID") == "" {
 		head, err := v.api.AuditHead(v.Context())
 		if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 )
 
-// maxInbox is how many requests the inbox looks at, the most urgent.
+// maxInbox is how many requests the inbox shows, the most urgent of those that its
+// filters select.
 const maxInbox = 500
 
 // An inbox is what waits.
@@ -41,6 +42,7 @@ type row struct {
 
 	Alike  []approvals.Request // all of the row, the first too
 	Nobody string              // why nobody can approve it, or nothing
+	Voted  bool                // the visitor has approved it, and others have to
 }
 
 // Several is the path of the page that shows all of the row, whole.
@@ -56,7 +58,7 @@ func (r row) Several() string {
 func (s *Server) inbox(v *visit) error {
 	q := v.URL.Query()
 	in := inbox{Filter: filter{q.Get("agent"), q.Get("session"), q.Get("risk"), q.Get("rule"), q.Get("q")}}
-	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Agent: in.Filter.Agent, Session: in.Filter.Session, Risk: holdgate.Risk(in.Filter.Risk), Rule: in.Filter.Rule,
+	p, err := v.api.Page(v.Context(), approvals.Filter{Status: holdgate.StatusPending, Agent: in.Filter.Agent, Session: in.Filter.Session, Risk: holdgate.Risk(in.Filter.Risk), Rule: in.Filter.Rule, Text: in.Filter.Text,
 		Urgent: true, Limit: maxInbox})
 	if err != nil {
 		return err
@@ -81,17 +83,14 @@ func (s *Server) inbox(v *visit) error {
 			in.Off++
 			continue
 		}
-		if in.Filter.Text != "" && !r.Mentions(in.Filter.Text) {
-			continue
-		}
 		in.Shown++
 		nobody := cmp.Or(r.NoApprover, signers.missing(r))
 		if r.RunEnded != nil {
-			in.Left = into(in.Left, r, nobody)
+			in.Left = into(in.Left, r, nobody, s.approved(v, r))
 		} else if s.asks(v, r) {
-			in.Mine = into(in.Mine, r, nobody)
+			in.Mine = into(in.Mine, r, nobody, false)
 		} else {
-			in.Rest = into(in.Rest, r, nobody)
+			in.Rest = into(in.Rest, r, nobody, s.approved(v, r))
 		}
 	}
 	for _, names := range []*[]string{&in.Agents, &in.Sessions, &in.Rules} {
@@ -105,10 +104,10 @@ func (s *Server) inbox(v *visit) error {
 }
 
 // into adds a request to the row of those that are alike.
-func into(rows []row, r approvals.Request, nobody string) []row {
-	i := slices.IndexFunc(rows, func(o row) bool { return r.Alike(o.Request) })
+func into(rows []row, r approvals.Request, nobody string, voted bool) []row {
+	i := slices.IndexFunc(rows, func(o row) bool { return o.Voted == voted && r.Alike(o.Request) })
 	if i < 0 {
-		return append(rows, row{Request: r, Alike: []approvals.Request{r}, Nobody: nobody})
+		return append(rows, row{Request: r, Alike: []approvals.Request{r}, Nobody: nobody, Voted: voted})
 	}
 	rows[i].Alike = append(rows[i].Alike, r)
 	return rows

@@ -39,6 +39,9 @@ func TestTheMostUrgentOfMany(t *testing.T) {
 	if text := b.get("/?risk=critical"); !strings.Contains(text, late.ID) || strings.Contains(text, "npm install") {
 		t.Error("the filter by risk does not find it alone")
 	}
+	if text := b.get("/?q=PACKAGE-590"); !strings.Contains(text, "npm install package-590") || !strings.Contains(text, "1 of 601 are shown") {
+		t.Error("what is not among the most urgent is not found by its text")
+	}
 	if text := b.get("/?agent=agent-7&rule=files.delete"); strings.Count(text, `class="row"`) != 3 {
 		t.Errorf("agent-7 has %d rows, want 3", strings.Count(text, `class="row"`))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/passkeys"
 	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/approvals/web"
+	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/audit"
 	"github.com/holdgate/holdgate/store/teststore"
 )
@@ -40,6 +41,7 @@ type house struct {
 	digests int
 	facts   holdgate.Facts // of the calls that are held from now on
 	log     *audit.Log
+	store   store.Store
 }
 
 // newHouse starts a house, whose parts change may change before.
@@ -60,7 +62,7 @@ func newHouse(t testing.TB, change ...func(*api.Config, *web.Config)) *house {
 		{Name: "olga", Roles: []string{people.RoleOperate}},
 	})
 	must(t, err)
-	h := &house{t: t, log: log}
+	h := &house{t: t, log: log, store: st}
 	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour,
 		Judge: func(_ context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
 			switch args := string(c.Tool.Arguments); {
@@ -417,9 +419,16 @@ func TestSeveralAtOnce(t *testing.T) {
 		t.Error("the agent's words stand among what the call does")
 	}
 	form["digest"][1] = "another"
-	status, text, _ := b.do(http.MethodPost, "/several", form)
-	if status != http.StatusOK {
+	status, text, head := b.do(http.MethodPost, "/several", form)
+	if status != http.StatusSeeOther {
 		t.Fatalf("got %d:\n%s", status, excerpt(text))
+	}
+	to := head.Get("Location")
+	if page := b.get(to); strings.Count(page, "approved: ") != 2 || !strings.Contains(page, "<b>") || !strings.Contains(b.get(to), "approved: ") {
+		t.Errorf("it leads to\n%s", excerpt(page))
+	}
+	if page := h.signIn("bob").get(to); strings.Contains(page, "approved: ") {
+		t.Error("another browser is shown what became of them")
 	}
 	for i, r := range list {
 		want := holdgate.StatusApproved

@@ -68,9 +68,8 @@ type signinRow struct {
 }
 
 // people shows who may answer, and the visitor's own keys and sign-ins.
-func (s *Server) people(v *visit) error { return s.showPeople(v, nil) }
-
-func (s *Server) showPeople(v *visit, g *given) error {
+func (s *Server) people(v *visit) error {
+	g, _ := s.signins.told(v.signin.id, v.URL.Query().Get("given")).(*given)
 	all := s.c.People()
 	me, _ := all.Find(v.signin.credential.Person)
 	pv := peopleView{Alone: all.Alone(), Given: g, Passkeys: s.c.Passkeys != nil, Me: v.signin.credential.Person, Roles: me.Roles}
@@ -132,7 +131,13 @@ func (s *Server) addPerson(v *visit) error {
 	if _, err := v.api.PutPerson(v.Context(), name, put); err != nil {
 		return err
 	}
-	return s.showPeople(v, &given{name, token})
+	return s.give(v, &given{name, token})
+}
+
+// give leads to the page that shows a token.
+func (s *Server) give(v *visit, g *given) error {
+	http.Redirect(v.w, v.Request, "/people?given="+s.signins.tellLater(v.signin.id, g), http.StatusSeeOther)
+	return nil
 }
 
 // changePerson does what a button beside a person says.
@@ -148,7 +153,7 @@ func (s *Server) changePerson(v *visit) (err error) {
 		if _, err := v.api.PutPerson(v.Context(), name, put); err != nil {
 			return err
 		}
-		return s.showPeople(v, &given{name, token})
+		return s.give(v, &given{name, token})
 	case "remove":
 		_, err = v.api.RemovePerson(v.Context(), name)
 	case "restore":

@@ -58,6 +58,7 @@ type policyView struct {
 	Input     string          // that was tried
 	Tried     *client.Verdict // what came of it; nil: nothing was tried
 	Decision  string          // that, as policy writes it
+	Facts     string          // that it rests on, as rules read them
 	Problem   *api.Problem
 	Suggested *api.PolicySuggestions // nil: nobody asked for them
 }
@@ -122,17 +123,18 @@ func (s *Server) tryPolicy(v *visit) error {
 		pv.Problem = wrong("No input", "It is not JSON.")
 		return s.showPolicy(v, pv)
 	}
-	d, err := v.api.DecidePolicy(v.Context(), []byte(pv.Input))
+	tried, err := v.api.TryPolicy(v.Context(), []byte(pv.Input))
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		pv.Problem = p
 	} else if err != nil {
 		return err
 	} else {
-		shown := jsontext.Value(d)
-		if err := shown.Indent(jsontext.WithIndent("  ")); err != nil {
+		decision, facts := jsontext.Value(tried.Decision), jsontext.Value(tried.Facts)
+		if err := errors.Join(decision.Indent(jsontext.WithIndent("  ")), facts.Indent(jsontext.WithIndent("  "))); err != nil {
 			return err
 		}
-		if pv.Tried, pv.Decision = new(client.Verdict), string(shown); json.Unmarshal(d, pv.Tried) != nil {
+		pv.Tried, pv.Decision, pv.Facts = new(client.Verdict), string(decision), string(facts)
+		if json.Unmarshal(tried.Decision, pv.Tried) != nil {
 			return fmt.Errorf("reading the decision %q", pv.Decision)
 		}
 	}

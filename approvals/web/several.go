@@ -23,6 +23,10 @@ type batch struct {
 
 // several shows requests that the visitor wants to answer at once.
 func (s *Server) several(v *visit) error {
+	if key := v.URL.Query().Get("answered"); key != "" {
+		done, _ := s.signins.told(v.signin.id, key).([]api.GroupResult)
+		return s.show(v, http.StatusOK, "several", "Answered", batch{Results: done})
+	}
 	b, err := s.batch(v, v.URL.Query()["id"])
 	if err != nil {
 		return err
@@ -79,9 +83,10 @@ func (s *Server) answerSeveral(v *visit) error {
 	for i, id := range ids {
 		list = append(list, api.GroupDecision{ID: id, Decision: api.Decision{Decision: answer, Digest: holdgate.Digest(digests[i]), Reason: strings.TrimSpace(f.Get("text"))}})
 	}
-	if b.Results, err = v.api.DecideGroup(v.Context(), list); err != nil {
+	done, err := v.api.DecideGroup(v.Context(), list)
+	if err != nil {
 		return err
 	}
-	b.List = nil
-	return s.show(v, http.StatusOK, "several", "Answered", b)
+	http.Redirect(v.w, v.Request, "/several?answered="+s.signins.tellLater(v.signin.id, done), http.StatusSeeOther)
+	return nil
 }

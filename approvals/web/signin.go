@@ -20,6 +20,7 @@ import (
 const (
 	cookieName = "holdgate" // with "__Host-" before it under TLS
 	linkLasts  = time.Minute
+	tellLasts  = time.Minute
 	idleLasts  = 12 * time.Hour
 	maxSignins = 100 // of one person, and as many links that wait
 )
@@ -31,6 +32,14 @@ type signin struct {
 	since      time.Time
 	used       time.Time
 	browser    string // what it says that it is
+	said       *told  // what the latest form led to, for the page after it
+}
+
+// A told is what one page is to show once more, by its key.
+type told struct {
+	key   string
+	what  any
+	until time.Time
 }
 
 // signins are the links that wait and the browsers that are signed in, by the
@@ -100,6 +109,33 @@ func (s *signins) begin(c api.Credential, browser string) (value string) {
 	now := s.now()
 	s.in[key] = signin{id: base64.RawURLEncoding.EncodeToString(key[:9]), credential: c, since: now, used: now, browser: browser}
 	return value
+}
+
+// tellLater keeps what a form of a browser led to for the page that it is sent to, which
+// asks by the key. It is one thing a browser, and none after a minute.
+func (s *signins) tellLater(id string, what any) (key string) {
+	key, _ = secret(12)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, in := range s.in {
+		if in.id == id {
+			in.said = &told{key, what, s.now().Add(tellLasts)}
+			s.in[k] = in
+		}
+	}
+	return key
+}
+
+// told is what was kept under the key for a browser, nil where there is nothing.
+func (s *signins) told(id, key string) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.in {
+		if in.id == id && in.said != nil && in.said.key == key && s.now().Before(in.said.until) {
+			return in.said.what
+		}
+	}
+	return nil
 }
 
 // sweep forgets what has run out.

@@ -105,6 +105,7 @@ type Server struct {
 	assets  map[string]asset // by path
 	signins signins
 	asked   challenges
+	lately  lately
 }
 
 // An asset is a file that browsers keep, for its path changes with its content.

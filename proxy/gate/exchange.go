@@ -30,8 +30,14 @@ func (g *Gate) Begin(from From, key Key) *Exchange {
 }
 
 // Enter begins an exchange in the queue, or joins the one that an earlier
-// connection left there. [Exchange.Leave] must be called.
+// connection left there. What people have approved for a task that is over ends with
+// that. [Exchange.Leave] must be called.
 func (g *Gate) Enter(ctx context.Context, from From, key Key) (*Exchange, error) {
+	if from.Turns != nil {
+		if err := g.c.Queue.GoesOn(ctx, from.Caller, from.Turns); err != nil {
+			return nil, err
+		}
+	}
 	held, err := g.c.Queue.Enter(ctx, from.Caller, key)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,10 @@ type From struct {
 	Program    string // the agent's program by its own word, where it told one
 	Said       string // the folder that the agent says it is in
 	At         Place
-	Task       func() string // what the agent's user has asked it for; nil where nobody knows
-	Credential string        // the name of what is put into requests on their way out
-	Account    string        // of a request to a model's host, as [holdgate.Call] has it
+	Task       func() string   // what the agent's user has asked it for; nil where nobody knows
+	Turns      func() []string // what the agent's user has said in the conversation, in order; nil where nobody knows
+	Credential string          // the name of what is put into requests on their way out
+	Account    string          // of a request to a model's host, as [holdgate.Call] has it
 }
 
 // Call completes a call with who makes it, where and when.
@@ -39,6 +40,14 @@ func (f From) task() string {
 		return ""
 	}
 	return rego.Conceal(f.Task())
+}
+
+// turns is what the agent's user has said in the conversation, in order.
+func (f From) turns() []string {
+	if f.Turns == nil {
+		return nil
+	}
+	return f.Turns()
 }
 
 // A Place is where a call was seen. One tool call comes by twice, and what people

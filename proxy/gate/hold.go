@@ -21,7 +21,7 @@ func (x *Exchange) hold(ctx context.Context, e *Evaluation, d holdgate.Decision)
 			return err
 		}
 	}
-	switch g, ok, err := x.g.c.Queue.Granted(ctx, e.Call, d, e.digest); {
+	switch g, ok, err := x.g.c.Queue.Granted(ctx, e.Call, d, e.digest, x.from.turns); {
 	case err != nil:
 		return err
 	case ok:
@@ -72,7 +72,7 @@ func (x *Exchange) enqueue(ctx context.Context, e *Evaluation, d holdgate.Decisi
 	if e.Fixed {
 		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
 	}
-	req, err := x.held.RequestApproval(ctx, approvals.HeldCall{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task(), Program: x.from.Program, Said: x.from.Said})
+	req, err := x.held.RequestApproval(ctx, approvals.HeldCall{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task(), Turns: x.from.turns(), Program: x.from.Program, Said: x.from.Said})
 	if over := limitOf(err); over != nil {
 		return x.overLimit(ctx, e, over)
 	}

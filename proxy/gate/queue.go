@@ -16,7 +16,8 @@ import (
 // [approvals.Queue] for each method. [QueueOf] makes one.
 type Queue interface {
 	Enter(ctx context.Context, who approvals.Caller, key Key) (Held, error)
-	Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest) (approvals.Grant, bool, error)
+	Granted(ctx context.Context, c holdgate.Call, d holdgate.Decision, digest holdgate.Digest, turns func() []string) (approvals.Grant, bool, error)
+	GoesOn(ctx context.Context, who approvals.Caller, turns func() []string) error
 	Strained() error
 
 	StatusOf(agent, session string) (approvals.AgentStatus, <-chan struct{})
@@ -91,8 +92,13 @@ func (d door) Enter(ctx context.Context, who approvals.Caller, key Key) (Held, e
 }
 
 // Granted implements [Queue].
-func (d door) Granted(ctx context.Context, c holdgate.Call, dec holdgate.Decision, digest holdgate.Digest) (approvals.Grant, bool, error) {
-	return d.Grants.Granted(ctx, c, dec, digest)
+func (d door) Granted(ctx context.Context, c holdgate.Call, dec holdgate.Decision, digest holdgate.Digest, turns func() []string) (approvals.Grant, bool, error) {
+	return d.Grants.Granted(ctx, c, dec, digest, turns)
+}
+
+// GoesOn implements [Queue].
+func (d door) GoesOn(ctx context.Context, who approvals.Caller, turns func() []string) error {
+	return d.Grants.GoesOn(ctx, who.Agent.ID, who.Session.ID, turns)
 }
 
 // StatusOf implements [Queue].

@@ -91,7 +91,9 @@ func (q *queue) Enter(_ context.Context, _ approvals.Caller, key gate.Key) (gate
 	return &held{q: q}, err
 }
 
-func (q *queue) Granted(context.Context, holdgate.Call, holdgate.Decision, holdgate.Digest) (approvals.Grant, bool, error) {
+func (q *queue) GoesOn(context.Context, approvals.Caller, func() []string) error { return nil }
+
+func (q *queue) Granted(context.Context, holdgate.Call, holdgate.Decision, holdgate.Digest, func() []string) (approvals.Grant, bool, error) {
 	if q.grant == nil {
 		return approvals.Grant{}, false, nil
 	}

@@ -76,7 +76,7 @@ func (e *Exchange) From() gate.From {
 	case e.Target.MCP:
 		f.At = gate.AtServer
 	case e.Target.Codec != nil:
-		f.At, f.Task = gate.InAnswer, e.task
+		f.At, f.Task, f.Turns = gate.InAnswer, e.task, e.turns
 	}
 	return f
 }
@@ -89,6 +89,9 @@ func (e *Exchange) task() string {
 	}
 	return said
 }
+
+// turns is what the agent's user has said in the conversation, in order.
+func (e *Exchange) turns() []string { return wire.UserTurns(e.Body) }
 
 // Complete completes a call with who makes it and where.
 func (e *Exchange) Complete(c holdgate.Call) holdgate.Call { return e.From().Call(c) }

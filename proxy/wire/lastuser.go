@@ -96,7 +96,7 @@ func tagged(text string) bool {
 }
 
 func spoken(text string) string {
-	text = strings.TrimSpace(inserted.ReplaceAllString(text, ""))
+	text = own(text)
 	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
 }
 

@@ -135,7 +135,10 @@ func (l *Log) Export(ctx context.Context, w io.Writer) error {
 		}
 		return nil
 	})
-	if err = errors.Join(err, out.Flush()); err != nil {
+	if err == nil {
+		err = out.Flush() // else what is left unsaid says nothing was wrong
+	}
+	if err != nil {
 		return fmt.Errorf("exporting the audit log: %w", err)
 	}
 	return nil

@@ -152,6 +152,15 @@ func pushedAnswer(id uint64, l rego.Load) api.PolicyPushed {
 	return api.PolicyPushed{ID: id, Name: l.Loaded.Name, Revision: l.Loaded.Revision, Change: l.Change.String(), MayLoosen: l.Change.MayLoosen}
 }
 
+// Facts implements [api.Policies].
+func (p policies) Facts(ctx context.Context, input []byte) (json.RawMessage, error) {
+	f, err := p.a.engine.Facts(ctx, input)
+	if err != nil {
+		return nil, &api.PolicyRefusedError{Text: err.Error()}
+	}
+	return f, nil
+}
+
 // Eval implements [api.Policies].
 func (p policies) Eval(ctx context.Context, input []byte) (json.RawMessage, error) {
 	d, err := p.a.engine.Eval(ctx, input)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdgate/holdgate"
@@ -26,7 +27,22 @@ func (q *question) alwaysKinds() []record.MatchKind {
 	return kinds
 }
 
-// always shows what would be approved from now on; asked again, the next wider.
+// extents are what a standing approval can cover and of what: each kind in the session,
+// and where the task is known until that ends.
+func (q *question) extents() (list []approvals.Remember) {
+	scopes := []record.Scope{record.ScopeSession}
+	if q.r.OfTask {
+		scopes = append(scopes, record.ScopeTask)
+	}
+	for _, s := range scopes {
+		for _, k := range q.alwaysKinds() {
+			list = append(list, approvals.Remember{Scope: s, For: keepFor, Match: record.Match{Kind: k}})
+		}
+	}
+	return list
+}
+
+// always shows what would be approved from now on; asked again, the next extent.
 func (q *question) always() (answer, bool) {
 	switch {
 	case !q.keeps():
@@ -39,16 +55,12 @@ func (q *question) always() (answer, bool) {
 		q.note = q.notYet()
 		return answer{}, false
 	}
-	kinds := q.alwaysKinds()
+	extents := q.extents()
 	at := 0
 	if q.keep != nil {
-		for i, k := range kinds {
-			if k == q.keep.Match.Kind {
-				at = (i + 1) % len(kinds)
-			}
-		}
+		at = 1 + slices.IndexFunc(extents, func(m approvals.Remember) bool { return m.Scope == q.keep.Scope && m.Match.Kind == q.keep.Match.Kind })
 	}
-	q.keep = &approvals.Remember{Scope: record.ScopeSession, For: keepFor, Match: record.Match{Kind: kinds[at]}}
+	q.keep = &extents[at%len(extents)]
 	return answer{relay: true}, true
 }
 
@@ -63,7 +75,7 @@ func (q *question) alwaysPage() []page.Line {
 		{Label: "always     ", Text: q.keep.Words(q.r), Style: page.Strong}, {},
 		{Label: "what       ", Text: q.r.Briefing.Summary},
 	}
-	if len(q.alwaysKinds()) > 1 {
+	if len(q.extents()) > 1 {
 		lines = append(lines, page.Line{}, page.Line{Text: "w shows another extent."})
 	}
 	return lines

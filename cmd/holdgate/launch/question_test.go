@@ -49,6 +49,9 @@ func TestLinesAreAnswers(t *testing.T) {
 	standing.Allow, grave.Allow = []string{"remember"}, []string{"remember"}
 	always := approve
 	always.Remember = &approvals.Remember{Scope: record.ScopeSession, For: 8 * time.Hour, Match: record.Match{Kind: record.MatchExact}}
+	known, task := standing, approve
+	known.OfTask = true
+	task.Remember = &approvals.Remember{Scope: record.ScopeTask, For: 8 * time.Hour, Match: record.Match{Kind: record.MatchExact}}
 	for _, c := range []struct {
 		name  string
 		r     approvals.Request
@@ -87,6 +90,8 @@ func TestLinesAreAnswers(t *testing.T) {
 		{"an edit where policy allows none", request(holdgate.RiskLow), "e", nothing},
 		{"always where policy allows it not", request(holdgate.RiskLow), "w|a", approve},
 		{"always", standing, "w|a", always},
+		{"always where no task is known", standing, "w|w|w|a", always},
+		{"until the task ends", known, "w|w|w|a", task},
 		{"always, and then not", standing, "w|u|a", approve},
 		{"always of high risk wants the word", grave, "w|a|approve", always},
 		{"no option where there are none", request(holdgate.RiskLow), "c staging", nothing},

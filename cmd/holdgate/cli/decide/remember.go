@@ -33,7 +33,7 @@ func rememberFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), endpoint (any HTTP request of this method, host and path), " +
 			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
-		&cli.StringFlag{Name: "scope", Value: string(record.ScopeSession), Usage: "`SCOPE` of what is remembered: session, or agent (in any session; a proven agent only)"},
+		&cli.StringFlag{Name: "scope", Value: string(record.ScopeSession), Usage: "`SCOPE` of what is remembered: task (until the agent's user says the next thing), session, or agent (in any session; a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
 		&cli.IntFlag{Name: "uses", Usage: "`NUMBER` of calls for which it is remembered, at most; 0: any number"},
 	}
@@ -64,8 +64,8 @@ func remembering(c *cli.Context, r approvals.Request) (*approvals.Remember, erro
 		return nil, command.Usage("--for: %v", err)
 	}
 	m := &approvals.Remember{Scope: record.Scope(c.String("scope")), For: time.Duration(lasts), Uses: c.Int("uses")}
-	if m.Scope != record.ScopeSession && m.Scope != record.ScopeAgent {
-		return nil, command.Usage("--scope is session or agent, not %q", m.Scope)
+	if !m.Scope.Known() {
+		return nil, command.Usage("--scope is task, session or agent, not %q", m.Scope)
 	}
 	if m.For <= 0 {
 		return nil, command.Usage("--for must be more than 0")
