@@ -91,7 +91,13 @@ func (e *Engine) Facts(ctx context.Context, input []byte) ([]byte, error) {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
 	w.complete(ctx, o, e.current.Load())
-	text, err := json.Marshal(o["facts"])
+	found := o["facts"]
+	if v, ok := found.(ast.Value); ok {
+		if found, err = ast.JSON(v); err != nil {
+			return nil, fmt.Errorf("writing the facts: %w", err)
+		}
+	}
+	text, err := json.Marshal(found)
 	if err != nil {
 		return nil, fmt.Errorf("writing the facts: %w", err)
 	}
