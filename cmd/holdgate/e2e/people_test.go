@@ -56,13 +56,17 @@ func (p *pageVisit) do(method, path string, form url.Values) *http.Response {
 
 func (p *pageVisit) get(path string) string { return body(p.s.t, p.do(http.MethodGet, path, nil)) }
 
-// post posts a form, and returns the status and the page.
+// post posts a form, and returns the status and the page; where that leads to one that
+// shows a token, it is that page.
 func (p *pageVisit) post(path string, pairs ...string) (int, string) {
 	form := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		form.Add(pairs[i], pairs[i+1])
 	}
 	resp := p.do(http.MethodPost, path, form)
+	if to := resp.Header.Get("Location"); strings.HasPrefix(to, "/people?given=") {
+		resp = p.do(http.MethodGet, to, nil)
+	}
 	return resp.StatusCode, body(p.s.t, resp)
 }
 
