@@ -2,6 +2,7 @@ package rego
 
 import (
 	"context"
+	jsonv1 "encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -97,7 +98,7 @@ func (e *Engine) Facts(ctx context.Context, input []byte) ([]byte, error) {
 			return nil, fmt.Errorf("writing the facts: %w", err)
 		}
 	}
-	text, err := json.Marshal(found)
+	text, err := jsonv1.Marshal(found) // numbers of the engine are of its kind
 	if err != nil {
 		return nil, fmt.Errorf("writing the facts: %w", err)
 	}

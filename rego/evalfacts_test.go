@@ -16,7 +16,10 @@ func TestTheFactsOfAnInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := e.Facts(t.Context(), []byte(c.input))
-			var got struct{ Commands []struct{ Argv []string } }
+			var got struct {
+				Commands []struct{ Argv []string }
+				Impact   struct{ Paths int }
+			}
 			if err == nil {
 				err = json.Unmarshal(text, &got)
 			}
