@@ -353,7 +353,7 @@ func injected(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	inject := exec.CommandContext(t.Context(), program.Static(t), "inject", "--dns", "10.96.0.10", "--image", "registry.example/holdgate:1")
+	inject := exec.CommandContext(t.Context(), program.Static(t), "inject")
 	inject.Stdin, inject.Stderr = in, os.Stderr
 	out, err := inject.Output()
 	if err != nil {

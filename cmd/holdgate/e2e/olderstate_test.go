@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
@@ -23,7 +24,7 @@ import (
 // that the binary under test has written. Its key files and its token are made for
 // that folder alone, and its agents' only other end is a stand-in.
 //
-//	HOLDGATE_WRITE_STATE=testdata/state-1.tar.gz go test ./cmd/holdgate/e2e -run TestWriteAState
+//	HOLDGATE_WRITE_STATE=testdata/state-3.tar.gz go test ./cmd/holdgate/e2e -run TestWriteAState
 //
 // An archive that is there stays as it is: every later version has to open it.
 const writeStateVariable = "HOLDGATE_WRITE_STATE"
@@ -169,12 +170,11 @@ func (s *sidecar) fetched(path string) json.RawMessage {
 	return json.RawMessage(got)
 }
 
-// TestWriteAState fills a state folder as agents and people do, and packs it.
+// TestWriteAState fills a state folder as agents and people do, and packs it: for every later
+// version where the variable says where, and else so that it can be done when it is wanted.
 func TestWriteAState(t *testing.T) {
-	archive := os.Getenv(writeStateVariable)
-	if archive == "" {
-		t.Skip("writes a fixture where " + writeStateVariable + " is set")
-	}
+	t.Parallel()
+	archive := cmp.Or(os.Getenv(writeStateVariable), filepath.Join(t.TempDir(), "state.tar.gz"))
 	dir, p, told := stateDir(t), newProvider(t), newReceiver(t)
 	s := olderSidecar(t, dir, p, told)
 	gone := s.asAgent("reviewer", "work-1", "echo held redeemed")
@@ -182,7 +182,7 @@ func TestWriteAState(t *testing.T) {
 	s.stop()
 	<-gone
 	s = olderSidecar(t, dir, p, told)
-	s.must("approve", r.ID) // the outcome waits for its call to come again
+	s.answer(r.ID, "approve", "--yes") // the outcome waits for its call to come again
 	live := s.fill()
 	seen, err := json.MarshalIndent(s.seen(), "", "\t")
 	if err != nil {
@@ -213,22 +213,22 @@ func (s *sidecar) fill() (live []<-chan string) {
 		s.t.Helper()
 		out := s.asAgent("reviewer", "work-1", command)
 		r := s.held(command)
-		s.must(append([]string{answer[0], r.ID}, answer[1:]...)...)
+		s.answer(r.ID, answer...)
 		if <-out == "" {
 			s.t.Fatalf("%s: no answer", command)
 		}
 	}
 	s.agentAsks(http.MethodPost, "/mcp/files", "work-1", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)
-	decide("echo held approved", "approve")
+	decide("echo held approved", "approve", "--yes")
 	decide("echo held denied", "deny", "--reason", "not today")
 	decide("echo held steered", "steer", "do less")
-	decide("echo held remembered", "approve", "--remember", "exact", "--scope", "agent", "--for", "3600d")
+	decide("echo held remembered", "approve", "--yes", "--remember", "exact", "--scope", "agent", "--for", "3600d")
 	out := s.asAgent("reviewer", "work-1", "echo held edited")
 	s.edit(s.held("echo held edited"), `{"command":"ls edited"}`)
 	<-out
 	s.agentAsks(http.MethodPost, "/v1/confidence", "work-1", `{"task_id":"t1","score":97,"reasons":["all tests pass"]}`)
 	s.agentAsks(http.MethodPost, "/v1/gates", "work-1", `{"type":"before_commit","message":"may I commit?"}`)
-	s.must("approve", s.held("may I commit?").ID)
+	s.answer(s.held("may I commit?").ID, "approve", "--yes")
 	s.agentAsks(http.MethodPost, "/v1/gates", "work-2", `{"type":"design_review","message":"which way?","artifacts":["plan.md"]}`)
 	s.agentAsks(http.MethodPost, "/v1/messages", "work-1", `{"type":"status","content":"I begin with the parser"}`)
 	<-s.asAgent("nightly", "work-3", "echo hello")
@@ -237,7 +237,7 @@ func (s *sidecar) fill() (live []<-chan string) {
 	s.must("stop", "rogue", "--reason", "it lied")
 	live = append(live, s.asAgent("reviewer", "work-1", "echo held pending"), s.asAgent("reviewer", "work-2", "echo both voted"))
 	s.held("echo held pending")
-	s.must("approve", s.held("echo both voted").ID)
+	s.answer(s.held("echo both voted").ID, "approve", "--yes")
 	s.must("sessions", "set", "work-2", "--mode", "manual")
 	s.must("redirect", "reviewer", olderRedirect)
 	return live

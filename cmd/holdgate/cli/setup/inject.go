@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
@@ -20,13 +21,16 @@ import (
 // maxManifests bounds what inject reads.
 const maxManifests = 64 << 20
 
+// defaultImage is the chart's, too.
+const defaultImage = "registry.example/holdgate:1"
+
 // sidecarUID is the user that Holdgate runs as in pods.
 const sidecarUID = 7300
 
 func injectCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "inject",
-		UsageText: "holdgate inject --dns 10.96.0.10 --image registry.example/holdgate:1 < deployment.yaml | kubectl apply -f -",
+		UsageText: "holdgate inject < deployment.yaml | kubectl apply -f -",
 		Usage:     "put Holdgate into Kubernetes manifests",
 		Description: "Reads manifests from standard input and prints them with a Holdgate in each pod\n" +
 			"of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod: an init\n" +
@@ -35,10 +39,12 @@ func injectCommand(e *env) *cli.Command {
 			"documents are printed as they are. Printed manifests may be injected again.\n" +
 			"Another kind with containers in it is refused, unless --template names it.\n" +
 			"A pod that could go around Holdgate is refused: host network, privileged\n" +
-			"containers, capabilities that change rules or users, Holdgate's own user.",
+			"containers, capabilities that change rules or users, Holdgate's own user.\n" +
+			"DNS passes to the servers alone that the pod's own /etc/resolv.conf names, or --dns.\n" +
+			"The images are your own: deploy/image/build --push makes Holdgate's.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "dns", Usage: "the cluster's DNS server at `ADDRESS`; may be repeated (kubectl -n kube-system get service)"},
-			&cli.StringFlag{Name: "image", Usage: "Holdgate's `IMAGE`", Value: "registry.example/holdgate:1"},
+			&cli.StringSliceFlag{Name: "dns", Usage: "let DNS pass to the server at `ADDRESS` alone; may be repeated; default: those of the pod's /etc/resolv.conf"},
+			&cli.StringFlag{Name: "image", Usage: "Holdgate's `IMAGE`, of your registry", Value: defaultImage},
 			&cli.StringFlag{Name: "netfilter-image", Usage: "an `IMAGE` with the program nft", Value: "registry.example/nftables:1"},
 			&cli.StringFlag{Name: "claim", Usage: "keep the state in the PersistentVolumeClaim `NAME`; default: an emptyDir, which goes with the pod"},
 			&cli.StringSliceFlag{Name: "template", Usage: "a `KIND` whose pods are made from its spec.template too, such as Rollout; may be repeated"},
@@ -52,12 +58,12 @@ func (e *env) inject(c *cli.Context) error {
 	if c.Args().Present() {
 		return command.Usage("inject reads standard input and takes no arguments, got %q", c.Args().First())
 	}
-	if len(c.StringSlice("dns")) == 0 && c.String("config-map") == "" { // which has rules of its own
-		return command.Usage("--dns must name the cluster's DNS server: `kubectl -n kube-system get service` shows it as kube-dns")
-	}
-	dns, err := nameServers(c.StringSlice("dns"))
-	if err != nil {
-		return err
+	var dns []netip.Addr // this host's are not the pod's
+	if named := c.StringSlice("dns"); len(named) > 0 {
+		var err error
+		if dns, err = nameServers(named); err != nil {
+			return err
+		}
 	}
 	in, err := newInjection(dns, c.String("config-map"), c.String("claim"), c.String("image"), c.String("netfilter-image"))
 	if err != nil {
@@ -77,6 +83,9 @@ func (e *env) inject(c *cli.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if in.pods > 0 && !c.IsSet("image") {
+		fmt.Fprintf(e.Stderr, "holdgate inject: the image is %s: push it there (deploy/image/build --push), or name yours with --image\n", defaultImage)
 	}
 	if in.pods == 0 {
 		fmt.Fprintln(e.Stderr, "holdgate inject: no pod was found, and nothing changed")
@@ -136,7 +145,48 @@ func newInjection(dns []netip.Addr, configMap, claim, image, netfilter string) (
 			}
 		}
 	}
+	if in.ownMap && len(dns) == 0 {
+		return in, in.readServers()
+	}
 	return in, nil
+}
+
+// inPodRules has each pod make its rules itself, which let DNS pass to the servers that
+// Kubernetes has it ask.
+const inPodRules = `
+volume: {name: holdgate-rules, emptyDir: {medium: Memory}}
+container:
+  name: holdgate-rules
+  command: [holdgate, netfilter, --config, /etc/holdgate/holdgate.yaml, --uid, "@UID@", --output, /run/holdgate-rules/rules.nft]
+  resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 256Mi}}
+  volumeMounts:
+    - {name: holdgate, mountPath: /etc/holdgate, readOnly: true}
+    - {name: holdgate-rules, mountPath: /run/holdgate-rules}
+load: [nft, -f, /run/holdgate-rules/rules.nft]
+loads:
+  - {name: holdgate-rules, mountPath: /run/holdgate-rules, readOnly: true}
+`
+
+func (in *injection) readServers() error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(inPodRules, "@UID@", strconv.Itoa(sidecarUID))), &doc); err != nil {
+		return fmt.Errorf("reading what makes a pod's rules: %w", err)
+	}
+	parts, spec := doc.Content[0], child(in.pod, "spec")
+	plain(parts)
+	drop(child(in.configMap, "data"), "rules.nft")
+	inits := child(spec, "initContainers")
+	makes, sidecar := child(parts, "container"), named(inits, "holdgate")
+	for _, same := range []string{"image", "securityContext"} {
+		set(makes, same, clone(child(sidecar, same)))
+	}
+	loads := named(inits, "holdgate-netfilter")
+	set(loads, "command", child(parts, "load"))
+	set(loads, "volumeMounts", child(parts, "loads"))
+	inits.Content = append([]*yaml.Node{makes}, inits.Content...)
+	volumes := child(spec, "volumes")
+	volumes.Content = append(volumes.Content, child(parts, "volume"))
+	return nil
 }
 
 // stream injects into each document of a stream, and keeps the others byte for byte.
@@ -155,6 +205,9 @@ func (in *injection) stream(text []byte) ([]byte, error) {
 		if len(n.Content) == 1 {
 			if isOwnMap(n.Content[0]) {
 				continue // it is printed anew, or another is used
+			}
+			if in.ownMap && value(n.Content[0], "kind") == "ConfigMap" && value(child(n.Content[0], "metadata"), "name") == "holdgate" {
+				return nil, fmt.Errorf("document %d: it is a ConfigMap holdgate, which is what inject calls its own: give it another name, or use it with --config-map holdgate", i+1)
 			}
 			changed, err = in.object(n.Content[0])
 		}
@@ -260,12 +313,10 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 		return false, fmt.Errorf("%s uses YAML aliases in its pod: expand them first", holdgate.Visible(name))
 	}
 	plain(spec)
-	for _, v := range items(child(spec, "volumes")) {
-		if value(v, "name") == "holdgate" && child(v, "configMap") == nil || value(v, "name") == "holdgate-state" && child(v, "emptyDir") == nil && child(v, "persistentVolumeClaim") == nil {
-			return false, fmt.Errorf("%s has a volume %s of its own, which is what Holdgate's is called: give it another name", holdgate.Visible(name), value(v, "name"))
-		}
+	if taken := takenName(spec); taken != "" {
+		return false, fmt.Errorf("%s has a %s of its own, which is what Holdgate's is called: give it another name", holdgate.Visible(name), taken)
 	}
-	in.remove(spec)
+	remove(spec)
 	if err := escapes(spec); err != nil {
 		return false, fmt.Errorf("%s %w", holdgate.Visible(name), err)
 	}
@@ -306,17 +357,51 @@ func (in *injection) shared(name string, n *yaml.Node) error {
 	return nil
 }
 
-// remove takes out what an earlier injection put in, so that flags of today count.
-func (in *injection) remove(spec *yaml.Node) {
-	own := child(in.pod, "spec")
-	for _, list := range []string{"volumes", "initContainers"} {
-		theirs := child(spec, list)
-		if theirs == nil {
-			continue
+// ownNames are those of what an injection adds to a pod, by any flags.
+var ownNames = map[string][]string{
+	"volumes":        {"holdgate", "holdgate-state", "holdgate-rules"},
+	"initContainers": {"holdgate-rules", "holdgate-netfilter", "holdgate"},
+}
+
+// ownVolumes are the kinds that these volumes can be of.
+var ownVolumes = map[string][]string{"holdgate": {"configMap"}, "holdgate-state": {"emptyDir", "persistentVolumeClaim"}, "holdgate-rules": {"emptyDir"}}
+
+// injected reports whether an earlier injection put Holdgate into a pod: the sidecar and what
+// loads the rules, as it makes them.
+func injected(spec *yaml.Node) bool {
+	inits := child(spec, "initContainers")
+	sidecar, loads := named(inits, "holdgate"), named(inits, "holdgate-netfilter")
+	mounts := child(sidecar, "volumeMounts")
+	return value(sidecar, "restartPolicy") == "Always" && value(child(sidecar, "securityContext"), "runAsUser") == strconv.Itoa(sidecarUID) &&
+		named(mounts, "holdgate") != nil && named(mounts, "holdgate-state") != nil && loads != nil
+}
+
+// takenName is what of a pod has a name of Holdgate's and is not of an earlier injection;
+// empty where nothing has.
+func takenName(spec *yaml.Node) string {
+	before := injected(spec)
+	for _, v := range items(child(spec, "volumes")) {
+		name := value(v, "name")
+		if slices.Contains(ownNames["volumes"], name) && !(before && slices.ContainsFunc(ownVolumes[name], func(kind string) bool { return child(v, kind) != nil })) {
+			return "volume " + name
 		}
-		theirs.Content = slices.DeleteFunc(theirs.Content, func(n *yaml.Node) bool {
-			return named(child(own, list), value(n, "name")) != nil
-		})
+	}
+	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+		for _, c := range items(child(spec, list)) {
+			if slices.Contains(ownNames["initContainers"], value(c, "name")) && !(before && list == "initContainers") {
+				return "container " + value(c, "name")
+			}
+		}
+	}
+	return ""
+}
+
+// remove takes out what an earlier injection put in, so that flags of today count.
+func remove(spec *yaml.Node) {
+	for list, names := range ownNames {
+		if theirs := child(spec, list); theirs != nil {
+			theirs.Content = slices.DeleteFunc(theirs.Content, func(n *yaml.Node) bool { return slices.Contains(names, value(n, "name")) })
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func netfilterCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "dns", Usage: "let DNS to the server at `ADDRESS` pass; may be repeated; default: those of /etc/resolv.conf"},
 			&cli.StringSliceFlag{Name: "except", Usage: "let connections to an address or `RANGE` pass unseen; may be repeated"},
 			&cli.BoolFlag{Name: "kubernetes", Usage: "print the manifest of a pod with the rules instead"},
+			&cli.StringFlag{Name: "output", Usage: "write the rules to `FILE`, which everybody may read, instead of printing them"},
 			&cli.BoolFlag{Name: "apply", Usage: "load the rules with the program nft instead of printing them; needs CAP_NET_ADMIN"},
 		},
 		Action: e.netfilter,
@@ -56,14 +57,27 @@ func (e *env) netfilter(c *cli.Context) error {
 	switch {
 	case c.Bool("kubernetes") && (c.Bool("apply") || r.agent != 0):
 		return command.Usage("--kubernetes goes with neither --apply nor --agent-uid: a pod's rules are for all in it")
+	case c.String("output") != "" && (c.Bool("apply") || c.Bool("kubernetes")):
+		return command.Usage("--output goes with neither --apply nor --kubernetes")
 	case c.Bool("kubernetes"):
 		_, err = fmt.Fprint(e.Stdout, r.manifest())
 		return err
 	case c.Bool("apply"):
 		return e.applyRules(c, r.rules())
+	case c.String("output") != "":
+		return writeRules(c.String("output"), r.rules())
 	}
 	_, err = fmt.Fprint(e.Stdout, r.rules())
 	return err
+}
+
+// writeRules writes rules to a file for whoever loads them: root, in a pod without the
+// capability to read what is another user's.
+func writeRules(file, rules string) error {
+	if err := os.WriteFile(file, []byte(rules), 0o644); err != nil {
+		return fmt.Errorf("writing the rules: %w", err)
+	}
+	return nil
 }
 
 // applyRules has nft load rules, all or none of them.
