@@ -161,6 +161,9 @@ type Path struct {
 	// Fresh says that the call deletes it, and that it was for temporary use: made
 	// by mktemp, written by the call itself, or a single file in /tmp.
 	Fresh bool `json:"fresh,omitempty"`
+	// Made says that the call deletes it, and has itself put there before all that it
+	// holds, unless a command of the call failed.
+	Made bool `json:"made,omitempty"`
 }
 
 // A Statement is one SQL statement.

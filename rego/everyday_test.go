@@ -95,6 +95,7 @@ ln -s .. b; cp evil.sh b/../git
 sh -c 'ln -s /home/u/bin b'; cp evil.sh b/git
 ln -s /home/u/bin a; mv a b; cp evil.sh b/git
 ln -s /home/u/bin a; cp -P a b; cp evil.sh b/git
+set -e; ln -s /home/u/bin a; cp -P a b; cp evil.sh b/git
 ln -s /home/u/bin b; cp evil.sh ./src/../b/git
 ln -s /home/u/bin b; python3 -c "open('b/git','w').write('x')"
 ln -s /home/u/bin b; cat evil.sh | tee b/git

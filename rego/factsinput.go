@@ -118,7 +118,7 @@ func seen(c facts.Command, target map[string]string) string {
 }
 
 func pathObject(p facts.Path) fields {
-	o := newFields(7)
+	o := newFields(8)
 	o.text("path", p.Path)
 	o.text("clean", p.Clean)
 	o.text("access", p.Access)
@@ -126,6 +126,9 @@ func pathObject(p facts.Path) fields {
 	o.optional("class", p.Class)
 	if p.Fresh {
 		o.flag("fresh", true)
+	}
+	if p.Made {
+		o.flag("made", true)
 	}
 	if p.Self {
 		o.flag("self", true)

@@ -59,13 +59,10 @@ passes_unread(c) if {
 		harmless(reason, c)
 	}
 	understood(c)
-	not privileged(c)
+	stays_within(c)
 	not leads_elsewhere(c)
 	not aims_elsewhere(c)
 	not names_address(c)
-	every via in object.get(c, "via", []) {
-		not regex.match(leaving, via)
-	}
 }
 
 # METADATA

@@ -113,6 +113,7 @@ type Findings struct {
 type Whole struct {
 	Version  int    // see [Findings.Version]
 	Branches string // in which branches of the line
+	Unsure   bool   // the command that put it there may have failed, and left what was there
 }
 
 // New begins the work on a call, which ends with ctx or at the deadline: then

@@ -28,6 +28,7 @@ type Ref struct {
 	Dirs    []string // folders that it may be relative to, as in shell; empty where not known
 	Dynamic bool     // part of it is known at run time only
 	Fresh   bool     // the call itself has made it, for temporary use
+	Made    bool     // the call itself has put there all that it holds, unless a command failed
 	Remote  bool     // on another machine, or in a container
 	Reach   Reach
 }
@@ -114,8 +115,8 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if class == "" && Classify(lookalike(clean), r.Access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
-	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh}
-	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh)) {
+	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made}
+	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh), strconv.FormatBool(p.Made)) {
 		if len(x.Facts.Paths) >= maxPaths {
 			x.GiveUp("too many paths")
 		}

@@ -218,8 +218,6 @@ func copiesMore(in shell.Invocation, o argv.Options, files []argv.Field) bool {
 // before: a copy, what tee writes, a folder that is made.
 func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 	switch name := in.Name(); {
-	case name == "cp" && n == 2 && !o.Has("rRasl", "recursive") && !hasPrefixed(in.Words, "--sy", "--l") && !o.Has("ntu", "no-clobber") && s.CopyLasts():
-		s.Owns(o.Operands[1])
 	case name == "tee" && !o.Has("a", "append"):
 		for _, f := range o.Operands {
 			s.Owns(f)
@@ -228,6 +226,12 @@ func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 		s.Leads(o.Operands[1], o.Operands[0])
 	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || len(s.Found.Links) > 0 && (o.Has("PdaRr", "archive") || hasPrefixed(in.Words, "--")) || hasPrefixed(in.Words, "--sy", "--l")):
 		s.Found.Astray = s.Found.Astray || !s.Quiet
+	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("", "archive") && !o.Has("ntu", "no-clobber"):
+		if s.CopyLasts() {
+			s.Owns(o.Operands[1])
+		} else {
+			s.OwnsPerhaps(o.Operands[1])
+		}
 	case name == "mkdir" && makesOnly(in.Words[1:]): // it would have failed where there was one
 		for _, f := range o.Operands {
 			s.MakesFolder(f)

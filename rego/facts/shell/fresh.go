@@ -163,6 +163,20 @@ func (s *Shell) led(f argv.Field) string {
 	return to
 }
 
+// ledBelow is where something lies that is deleted by way of a link which the line has
+// made; empty for others, and for the link itself.
+func (s *Shell) ledBelow(f argv.Field) string {
+	if strings.HasSuffix(f.Text, "/") {
+		return s.led(f)
+	}
+	dir, base := path.Split(f.Text)
+	f.Text, f.Glob = strings.TrimSuffix(dir, "/"), false
+	if to := s.led(f); dir != "" && to != "" {
+		return path.Join(to, base)
+	}
+	return ""
+}
+
 // Pours does a write of what a program prints, copies or makes: nothing is moved to the
 // file by it, so that nothing else is lost with a file for temporary use.
 func (s *Shell) Pours(f argv.Field, write func()) {
@@ -179,6 +193,17 @@ func (s *Shell) Pours(f argv.Field, write func()) {
 func (s *Shell) Owns(f argv.Field) {
 	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
 		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches}
+	}
+}
+
+// OwnsPerhaps is Owns for a command that may fail, and leave what was there.
+func (s *Shell) OwnsPerhaps(f argv.Field) {
+	s.Owns(f)
+	if at, ok := s.FileAt(f); ok && !s.Quiet {
+		if w, own := s.Found.Own[at]; own {
+			w.Unsure = true
+			s.Found.Own[at] = w
+		}
 	}
 }
 
@@ -210,7 +235,15 @@ var scratchFolder = regexp.MustCompile(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
 // lost with it that was not lost before. It was written wherever it is deleted.
 func (s *Shell) owned(at string) bool {
 	w, ok := s.Found.Own[at]
-	return ok && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
+	return ok && !w.Unsure && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
+}
+
+// put reports whether what a single file holds is what the line has put there, unless a
+// command of it failed.
+func (s *Shell) put(f argv.Field) bool {
+	at, ok := s.FileAt(f)
+	w, own := s.Found.Own[at]
+	return ok && s.Found.Single && (s.Found.Copies[at] || own && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches))
 }
 
 // mktempName begins what mktemp prints, where that is not told otherwise: a file or

@@ -325,8 +325,13 @@ func (s *Shell) Touch(f argv.Field, access string) {
 			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
 		}
 	}
+	if len(s.Found.Links) > 0 && access == collect.AccessDelete {
+		if to := s.ledBelow(f); to != "" {
+			s.Found.Path(collect.Ref{Text: to, Written: written, Access: access, Dirs: s.Dirs, Reach: s.Reach})
+		}
+	}
 	made := slices.ContainsFunc(s.Taint, func(t string) bool { return t != "" && strings.Contains(f.Text, t) })
-	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known || access != collect.AccessRead && len(f.Assumed) > 0, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f)})
+	s.Found.Path(collect.Ref{Text: text, Written: written, Access: access, Dirs: s.Dirs, Dynamic: made || !known || access != collect.AccessRead && len(f.Assumed) > 0, Remote: s.Remote, Reach: s.Reach, Fresh: access == collect.AccessDelete && !made && s.ownTemporary(f), Made: access == collect.AccessDelete && !made && s.put(f)})
 }
 
 // holdsCommand reports whether a name would run a command where a shell evaluates it.
