@@ -164,6 +164,8 @@ type Path struct {
 	// Made says that the call deletes it, and has itself put there before all that it
 	// holds, unless a command of the call failed.
 	Made bool `json:"made,omitempty"`
+	// Leaves says of a path that is written that it only gets another name.
+	Leaves bool `json:"-"`
 }
 
 // A Statement is one SQL statement.

@@ -26,7 +26,7 @@ func (p *policy) later(in Input, f facts.Facts) *holdgate.Later {
 			clean = path.Join(in.Dir, clean)
 		}
 		switch {
-		case at.Access == collect.AccessDelete:
+		case at.Access == collect.AccessDelete, at.Leaves:
 			if clean != path.Clean(in.Dir) {
 				l.Gone = append(l.Gone, clean)
 			}

@@ -195,7 +195,9 @@ func argument(x *collect.Findings, kind toolKind, r role, s, dir string) {
 	case roleDelete:
 		argumentPath(x, s, collect.AccessDelete, dir)
 	case roleMove:
+		x.Renames = true
 		argumentPath(x, s, kind.moved, dir)
+		x.Renames = false
 	case rolePatch:
 		x.Patch(s, collect.DirsOf(dir))
 	case roleURL:

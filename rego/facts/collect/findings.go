@@ -70,6 +70,7 @@ type Findings struct {
 	Pids       map[string]int    // files that hold the number of a process that the line has started, by their version
 	Modes      bool              // the command at hand changes no content: it makes folders and rights
 	Single     bool              // the command at hand deletes single files
+	Renames    bool              // what is written of the paths at hand is that they get another name
 	Linked     bool              // the call makes a second name of a file, or writes to files by a pattern
 	Beside     bool              // something runs beside the line, or holds a file open
 	Patches    map[string]int    // files that hold a patch of the repository as git prints it, by their version

@@ -115,13 +115,17 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if class == "" && Classify(lookalike(clean), r.Access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
-	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made}
+	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made, Leaves: x.Renames && r.Access == AccessWrite}
 	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh), strconv.FormatBool(p.Made)) {
 		if len(x.Facts.Paths) >= maxPaths {
 			x.GiveUp("too many paths")
 		}
 		x.Facts.Paths = append(x.Facts.Paths, p)
 		x.Joined(r.Text)
+	} else if p.Access == AccessWrite && !p.Leaves {
+		for i := range x.Facts.Paths {
+			x.Facts.Paths[i].Leaves = x.Facts.Paths[i].Leaves && x.Facts.Paths[i].Clean != clean
+		}
 	}
 }
 

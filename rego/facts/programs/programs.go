@@ -142,9 +142,11 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) argv.Options
 	if carries(s, p, in, o, len(target) > 0) {
 		return o
 	}
-	if p.Use == operands.UseMove && Keeps(s, target, files) {
+	renames := p.Use == operands.UseMove && Keeps(s, target, files)
+	if renames {
 		p.Use = operands.UseWrite
 	}
+	defer func() { s.Found.Renames = false }()
 	if reads := readReach(p, o, patterns); reads != collect.ReachOne && slices.Contains([]operands.Use{operands.UseRead, operands.UseSkipRead, operands.UseCopy, operands.UseFirstWrite}, p.Use) {
 		defer func(r collect.Reach) { s.Reach = r }(s.Reach)
 		s.Reach = reads
@@ -153,6 +155,7 @@ func apply(s *shell.Shell, p operands.Program, in shell.Invocation) argv.Options
 		}
 	}
 	for i, f := range files {
+		s.Found.Renames = renames && (i < len(files)-1 || len(target) > 0)
 		switch access := p.Use.Of(i, len(files), len(target) > 0); access {
 		case "":
 		case collect.AccessWrite:
