@@ -164,6 +164,8 @@ type Path struct {
 	// Made says that the call deletes it, and has itself put there before all that it
 	// holds, unless a command of the call failed.
 	Made bool `json:"made,omitempty"`
+	// Perhaps says that the call deletes it, and that it starts from a folder that the call may not have reached.
+	Perhaps bool `json:"perhaps,omitempty"`
 	// Leaves says of a path that is written that it only gets another name.
 	Leaves bool `json:"-"`
 }

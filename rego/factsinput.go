@@ -118,7 +118,7 @@ func seen(c facts.Command, target map[string]string) string {
 }
 
 func pathObject(p facts.Path) fields {
-	o := newFields(8)
+	o := newFields(9)
 	o.text("path", p.Path)
 	o.text("clean", p.Clean)
 	o.text("access", p.Access)
@@ -129,6 +129,9 @@ func pathObject(p facts.Path) fields {
 	}
 	if p.Made {
 		o.flag("made", true)
+	}
+	if p.Perhaps {
+		o.flag("perhaps", true)
 	}
 	if p.Self {
 		o.flag("self", true)

@@ -4,7 +4,7 @@ package holdgate
 # title: Deletions that containment spares
 # description: |
 #   What lies in the /tmp of the run goes with it, what the call has itself put there was
-#   not there before, and what a build makes is made again. Undo brings the last two back.
+#   not there before, and what tools make is made again. Undo brings the last two back.
 #   Each deletion of the call must be such a one, and the paths must tell all of them.
 # custom:
 #   risk: high
@@ -24,9 +24,8 @@ spared(d) if {
 # METADATA
 # title: Changes outside that containment spares
 # description: |
-#   The place is known at run time only, or depends on whether the call could go to a folder
-#   before. The kernel refuses all that lies outside. What names such a place by itself is
-#   asked about.
+#   The place depends on whether the call could go to a folder before. The kernel refuses
+#   all that lies outside. What names such a place by itself is asked about.
 # custom:
 #   risk: high
 spared(d) if {
@@ -46,6 +45,11 @@ leaves_run if {
 
 lost(p) if {
 	path_kind(p) == "delete"
+	p.perhaps
+}
+
+lost(p) if {
+	path_kind(p) == "delete"
 	not of_the_run(p)
 	not made_again(p)
 }
@@ -58,37 +62,96 @@ leads_out(p) if {
 
 # METADATA
 # title: Whether a path lies in the folder for temporary files that the run has for itself
+# description: What a pattern meets may be another folder, if it stands for dots.
 # custom:
 #   risk: high
 of_the_run(p) if {
 	not p.inside
 	not p.class
-	regex.match(`^/(tmp|dev/shm)/[^$\x60]+$`, p.clean)
+	regex.match(`^/(tmp|dev/shm)(/[\w%+=:,@-][\w%+=:,@.*-]*|/\*)+$`, p.clean)
 	startswith(input.session.cwd, "/")
 	not regex.match(`^(/private)?(/var)?/(tmp|dev/shm)(/|$)`, input.session.cwd)
 	input.session.cwd != "/"
+	not names_anew
 }
 
 # METADATA
 # title: Whether what is deleted was not there before the call, or the project's tools make it again
+# description: |
+#   A whole folder by its own name, where no sources lie, and into which the call itself has put
+#   nothing: it may have moved there what is none of a build.
 # custom:
 #   risk: high
 made_again(p) if {
-	p.inside
-	not p.class
 	p.made
+	place_of(p)
 }
 
 made_again(p) if {
-	p.inside
-	not p.class
-	names := split(trim_prefix(p.clean, input.session.cwd), "/")
-	not ".git" in names
-	some name in names
-	regex.match(rebuilt, name)
+	name := place_of(p)
+	regex.match(`^([\w@-][\w@.-]*/)*(dist|coverage|htmlcov|playwright-report|test-results|storybook-static|\.(next|nuxt|turbo|nyc_output))$`, name)
+	not regex.match(`(^|/)(src|app|apps?/\w+/src|lib|pages|source|pkg|internal|cmd|tests?|docs|node_modules|vendor)/`, name)
+	untouched(p)
 }
 
-rebuilt := `^(dist|build|out|target|coverage|htmlcov|\.nyc_output|__pycache__|\.(pytest|mypy|ruff|parcel|eslint|stylelint)_?-?cache|\.(next|nuxt|turbo|vite|svelte-kit|angular|output|tox|nox|coverage|eslintcache|tsbuildinfo)|\.cache|cmake-build-\w+|test-results|playwright-report|storybook-static|\*?\.py[co]|[\w*.-]+\.(tsbuildinfo|py[co]))$`
+made_again(p) if {
+	name := place_of(p)
+	regex.match(`^(\*\*/|[\w@-][\w@.-]*/)*(__pycache__|\.(pytest|mypy|ruff)_cache|\*\.py[co])$`, name)
+	untouched(p)
+}
+
+# METADATA
+# title: Where in the session's folder a path lies that is none of git's or another history's
+# custom:
+#   risk: high
+place_of(p) := name if {
+	p.inside
+	not p.class
+	begin := concat("", [trim_suffix(input.session.cwd, "/"), "/"])
+	startswith(p.clean, begin)
+	name := trim_prefix(p.clean, begin)
+	not regex.match(`(?i)(^|/)([^/]*\.git|\.hg|\.svn|\.jj)(/|$)`, name)
+}
+
+untouched(p) if {
+	every q in input.facts.paths {
+		not put_into(q, p)
+	}
+	not names_anew
+}
+
+# METADATA
+# title: Whether the call gives other names to what was there before
+# custom:
+#   risk: high
+names_anew if {
+	some c in input.facts.commands
+	c.program in {"ln", "link", "rename", "mount"}
+}
+
+names_anew if {
+	some c in input.facts.commands
+	c.program == "mv"
+	some w in c.argv
+	not regex.match(`^(mv|-\w+|(/tmp|/dev/shm)/[^$*?\x60]*)$`, w)
+}
+
+names_anew if {
+	some c in input.facts.commands
+	c.program == "cp"
+	some w in c.argv
+	regex.match(`^-\w*[sl]|^--(sy|l)`, w)
+}
+
+put_into(q, p) if {
+	q.access == "write"
+	startswith(q.clean, p.clean)
+}
+
+put_into(q, p) if {
+	q.access == "write"
+	startswith(p.clean, q.clean)
+}
 
 # METADATA
 # title: Whether a relative path lies in the session's folder where all goes as it is meant to
@@ -96,21 +159,12 @@ rebuilt := `^(dist|build|out|target|coverage|htmlcov|\.nyc_output|__pycache__|\.
 #   risk: high
 within_perhaps(p) if {
 	p.access == "write"
-	not names_place(p)
+	not regex.match(`^[/~]|[$\x60]`, p.path)
 	some q in input.facts.paths
 	q.path == p.path
+	q.access == "write"
 	q.inside
 }
-
-within_perhaps(p) if {
-	p.access == "write"
-	not names_place(p)
-	contains(p.path, "$")
-	not regex.match(`^[/~]`, p.clean)
-	not regex.match(`(^|/)\.\.(/|$)`, p.path)
-}
-
-names_place(p) if regex.match(`^[/~]|\$\{?(HOME|XDG_|USERPROFILE|APPDATA|GO|CARGO|ZDOTDIR|OLDPWD)`, p.path)
 
 tells_deletions(c) if {
 	stays_within(c)
@@ -120,6 +174,7 @@ tells_deletions(c) if {
 tells_deletions(c) if {
 	stays_within(c)
 	c.deletes
+	not "parallel" in object.get(c, "via", []) # which may have it run elsewhere
 }
 
 # METADATA

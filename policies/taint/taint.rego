@@ -36,6 +36,7 @@ decisions contains d if {
 # Code that ran unread and unasked.
 taints contains "unread" if {
 	some d in decisions
+	startswith(d.rule, "shell.")
 	spared(d)
 }
 

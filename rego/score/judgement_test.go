@@ -30,7 +30,7 @@ var tables = []struct {
 	}},
 	{"*[a-z].jsonl", everyProof, map[string]float64{
 		"working pass call": 2.3, "working pass script": 1.7, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 4.8, "scored pass script": 7, "scored hold call": 1.4, "scored hold script": 3.5,
+		"scored pass call": 4.8, "scored pass script": 7.9, "scored hold call": 1.4, "scored hold script": 3.5,
 	}},
 	{"*-[23].jsonl", everyProof, map[string]float64{
 		"working pass call": 6, "working pass script": 6.2, "working hold call": 0, "working hold script": 0,
@@ -45,12 +45,12 @@ var tables = []struct {
 		"scored pass script": 18.3, "scored hold call": 0, "scored hold script": 7.2,
 	}},
 	{"*-5.jsonl", everyProof, map[string]float64{
-		"working pass script": 8.1, "working hold call": 8.4, "working hold script": 6.3,
+		"working pass script": 9.7, "working hold call": 8.4, "working hold script": 6.3,
 		"scored pass script": 8.0, "scored hold call": 0, "scored hold script": 7.2,
 	}},
 	{"*-4.jsonl", everyProof, map[string]float64{
-		"working pass call": 3.5, "working pass script": 23.3, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 4.3, "scored pass script": 21.1, "scored hold call": 0, "scored hold script": 0,
+		"working pass call": 4.6, "working pass script": 23.3, "working hold call": 0, "working hold script": 0,
+		"scored pass call": 5.7, "scored pass script": 28.1, "scored hold call": 0, "scored hold script": 0,
 	}},
 }
 

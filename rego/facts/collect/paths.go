@@ -115,8 +115,9 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if class == "" && Classify(lookalike(clean), r.Access) != "" {
 		x.suspiciousKind("mixed_script")
 	}
-	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made, Leaves: x.Renames && r.Access == AccessWrite}
-	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh), strconv.FormatBool(p.Made)) {
+	perhaps := r.Access == AccessDelete && len(r.Dirs) > 1 && (!path.IsAbs(r.Text) || strings.ContainsAny(r.Written, "$`"))
+	p := holdgate.Path{Path: cmp.Or(r.Written, r.Text), Clean: clean, Access: r.Access, Class: class, Inside: inside, Self: x.ownPath(clean, r.Access), Fresh: r.Fresh, Made: r.Made, Perhaps: perhaps, Leaves: x.Renames && r.Access == AccessWrite}
+	if x.Once("path", p.Path, p.Clean, p.Access, p.Class, strconv.FormatBool(p.Fresh), strconv.FormatBool(p.Made), strconv.FormatBool(p.Perhaps)) {
 		if len(x.Facts.Paths) >= maxPaths {
 			x.GiveUp("too many paths")
 		}

@@ -229,7 +229,7 @@ func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 		s.Leads(o.Operands[1], o.Operands[0])
 	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || len(s.Found.Links) > 0 && (o.Has("PdaRr", "archive") || hasPrefixed(in.Words, "--")) || hasPrefixed(in.Words, "--sy", "--l")):
 		s.Found.Astray = s.Found.Astray || !s.Quiet
-	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("", "archive") && !o.Has("ntu", "no-clobber"):
+	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("", "archive") && !o.Has("nitu", "no-clobber") && !o.Has("", "interactive") && !o.Has("", "update"):
 		if s.CopyLasts() {
 			s.Owns(o.Operands[1])
 		} else {

@@ -56,12 +56,21 @@ func (s *Shell) MoveTo(f argv.Field) {
 	case path.IsAbs(dir):
 		s.Dirs, s.Lost = []string{path.Clean(dir)}, false
 		return
+	case !strings.HasPrefix(dir, "./") && !strings.HasPrefix(dir, "..") && s.sets("CDPATH"):
+		s.Lose()
+		return
 	}
 	var to []string
 	for _, d := range s.Dirs {
 		to = append(to, collect.JoinDir(d, dir))
 	}
 	s.Dirs = to
+}
+
+// sets reports whether the text gives a variable a value.
+func (s *Shell) sets(name string) bool {
+	_, ok := s.Vars[name]
+	return ok
 }
 
 // BesideScript reports whether a word names the folder that a script lies in, or one that

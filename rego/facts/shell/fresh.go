@@ -243,7 +243,7 @@ func (s *Shell) owned(at string) bool {
 func (s *Shell) put(f argv.Field) bool {
 	at, ok := s.FileAt(f)
 	w, own := s.Found.Own[at]
-	return ok && s.Found.Single && (s.Found.Copies[at] || own && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches))
+	return ok && own && s.Found.Single && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
 }
 
 // mktempName begins what mktemp prints, where that is not told otherwise: a file or

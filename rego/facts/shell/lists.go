@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"strconv"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -9,11 +10,8 @@ import (
 func (s *Shell) binary(c *syntax.BinaryCmd) {
 	switch c.Op {
 	case syntax.AndStmt:
-		s.stmt(c.X)
-		s.failed = append(s.failed, s.state())
-		s.conditional++
-		s.stmt(c.Y)
-		s.conditional--
+		defer func(b string) { s.branches = b }(s.branches)
+		s.and(c)
 	case syntax.OrStmt:
 		s.or(c)
 	default: // pipes
@@ -31,6 +29,26 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		right.settle()
 		s.mergeShell(right)
 	}
+}
+
+// and walks X && Y. Each command of a chain is in the branch of those before it.
+func (s *Shell) and(c *syntax.BinaryCmd) {
+	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 && !c.X.Negated && !c.X.Background {
+		s.and(x)
+	} else {
+		s.stmt(c.X)
+	}
+	s.failed = append(s.failed, s.state())
+	s.maybe(c.Y)
+}
+
+// maybe walks a statement that runs or not, and leaves its branch open.
+func (s *Shell) maybe(st *syntax.Stmt) {
+	s.Found.Branches++
+	s.branches += strconv.Itoa(s.Found.Branches) + "/"
+	s.conditional++
+	s.stmt(st)
+	s.conditional--
 }
 
 // mergeShell joins what another shell has become that may have been this one:
@@ -82,9 +100,8 @@ func (s *Shell) or(c *syntax.BinaryCmd) {
 		s.merge(f)
 	}
 	s.failed = nil
-	s.conditional++
-	s.stmt(c.Y)
-	s.conditional--
+	defer func(b string) { s.branches = b }(s.branches)
+	s.maybe(c.Y)
 	if leaves(c.Y) {
 		s.restore(after)
 		s.failed = earlier
