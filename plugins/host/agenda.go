@@ -26,6 +26,8 @@ type agenda struct {
 	// answering counts the answers that are about to count for a request, which
 	// nobody is asked about meanwhile.
 	answering map[string]int
+	// broke says on what processes broke down, and how often, by [item.key].
+	broke map[string]int
 }
 
 // An item is one request on an agenda.
@@ -42,7 +44,7 @@ type item struct {
 }
 
 func newAgenda() *agenda {
-	return &agenda{items: make(map[string]*item), answering: make(map[string]int), wake: make(chan struct{}, 1)}
+	return &agenda{items: make(map[string]*item), answering: make(map[string]int), broke: make(map[string]int), wake: make(chan struct{}, 1)}
 }
 
 func (a *agenda) signal() {
@@ -80,6 +82,7 @@ func (a *agenda) note(r approvals.Request, event approvals.EventType) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	it := a.items[r.ID]
+	owed := it != nil && it.owes()
 	switch {
 	case it == nil && r.Status.Final():
 		return
@@ -92,7 +95,6 @@ func (a *agenda) note(r approvals.Request, event approvals.EventType) {
 	case it.told.IsZero() && r.Status.Final():
 		it.told = time.Now() // as it may be: they are to hear of the end
 	}
-	owed := it.owes()
 	it.request = r
 	if !owed && it.owes() {
 		it.changed = time.Now()
@@ -121,6 +123,9 @@ func (c *channel) fill(ctx context.Context, forgets bool) error {
 		it := &item{request: r, told: d.Told, seen: d.Seen, shown: d.Shown, escalated: d.Escalated, event: record.EventRequested}
 		if forgets && !r.Status.Final() {
 			it.told = time.Time{}
+		}
+		if it.owes() {
+			it.changed = time.Now()
 		}
 		c.lastOpened.note(r.ID, d.Seen)
 		items[r.ID] = it
@@ -261,6 +266,15 @@ func (c *channel) oldestDue(now time.Time) (oldest time.Time) {
 		}
 	}
 	return oldest
+}
+
+// brokeDown counts what processes broke down on; zero forgets it.
+func (a *agenda) brokeDown(key string, times int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broke[key] += times; times == 0 {
+		delete(a.broke, key)
+	}
 }
 
 // count says of how many pending requests people know from the channel, and of

@@ -38,11 +38,9 @@ type channel struct {
 	onTold     func(err error)
 	page       func(request string) string // where it is decided in a browser; empty: nowhere
 
-	// telling names what the process is told of, and broke says on what
-	// processes broke down, and how often. Only tellAll uses them, and once when
+	// telling names what the process is told of. Only tellAll uses it, and once when
 	// that has ended.
 	telling string
-	broke   map[string]int
 
 	mu     sync.Mutex
 	status Status
@@ -61,8 +59,8 @@ func newChannel(c Channel, q Queue, n nonces, log *slog.Logger) *channel {
 	return &channel{
 		agenda: newAgenda(), rate: limit, news: make(chan sdk.News, maxNews), notify: func(sdk.News) {}, onTold: func(error) {}, page: func(string) string { return "" },
 		c: c, queue: q, nonces: n, log: log.With("channel", c.Name), d: usualDeadlines(), answer: rate.NewLimiter(answerRate, answers),
-		broke: make(map[string]int), healthy: true,
-		status: Status{Name: c.Name, State: StateStopped, Since: time.Now()},
+		healthy: true,
+		status:  Status{Name: c.Name, State: StateStopped, Since: time.Now()},
 	}
 }
 
@@ -129,7 +127,7 @@ func (c *channel) once(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if telling != "" {
-		c.broke[telling]++
+		c.agenda.brokeDown(telling, 1)
 	}
 	return p.cause(err)
 }

@@ -94,12 +94,12 @@ func (c *channel) try(ctx context.Context, p *process, t *task) (failed bool, er
 	c.telling = ""
 	switch {
 	case err == nil:
-		delete(c.broke, key)
+		c.agenda.brokeDown(key, 0)
 		c.done(ctx, t, time.Now())
 		c.become(StateRunning, nil)
 		return false, nil
 	case own.Permanent:
-		c.broke[key] = maxBreakdowns + 1
+		c.agenda.brokeDown(key, maxBreakdowns+1)
 		log.Error("the channel will never tell people of this", "err", shown(err))
 		return false, nil
 	}
@@ -117,14 +117,14 @@ func (i *item) key() string {
 }
 
 // leftOut reports whether processes have broken down on an item for so often
-// that it is not told.
+// that it is not told. The agenda is locked.
 func (c *channel) leftOut(it *item) bool {
 	key := it.key()
-	if c.broke[key] == maxBreakdowns {
-		c.broke[key]++
+	if c.agenda.broke[key] == maxBreakdowns {
+		c.agenda.broke[key]++
 		c.log.Error("the channel breaks down on an event, which is left out", "approval", it.request.ID)
 	}
-	return c.broke[key] > maxBreakdowns
+	return c.agenda.broke[key] > maxBreakdowns
 }
 
 // tell tells the process of one thing once.

@@ -85,7 +85,6 @@ test_deletions_that_are_none_of_the_run if {
 		asked_of(json.patch(call, [{"op": "replace", "path": "/session/cwd", "value": cwd}])) == {"files.delete"}
 	}
 	"files.delete" in asked_of(json.patch(call, [{"op": "replace", "path": "/tool", "value": {"name": "mcp__files__delete"}}]))
-	"files.delete" in asked_of(json.patch(call, [{"op": "add", "path": "/tool/arguments", "value": {"host": "prod-1"}}]))
 	"files.delete" in asked_of(json.patch(call, [{"op": "replace", "path": "/tool", "value": {"name": "delete", "server": "files"}}]))
 }
 

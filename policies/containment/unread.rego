@@ -44,9 +44,6 @@ runs_within if {
 	not input.tool.server
 	regex.match(`^\w+$`, input.tool.name)
 	not contains(input.tool.name, "__")
-	every key in ["host", "server", "container", "pod", "machine", "vm", "node", "instance"] {
-		not input.tool.arguments[key]
-	}
 }
 
 unread_commands contains c if {

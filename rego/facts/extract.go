@@ -98,12 +98,16 @@ func machineOf(t *holdgate.Tool, args map[string]any) string {
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok && server == "" {
 		server, _, _ = strings.Cut(rest, "__")
 	}
-	if !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(server), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), func(word string) bool {
+	remote := slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(server), func(r rune) bool { return r == '-' || r == '_' || r == '.' }), func(word string) bool {
 		return wordlist.Has("ssh sshd remote", word)
-	}) {
+	})
+	if server != "" && !remote {
 		return ""
 	}
 	for _, k := range sortedKeys(args) {
+		if !remote && !wordlist.Has("host hostname machine", normal(k)) {
+			continue
+		}
 		if host, ok := args[k].(string); ok && host != "" && wordlist.Has("host hostname server machine connection target alias", normal(k)) {
 			return host
 		}
