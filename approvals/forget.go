@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdgate/holdgate/approvals/grants"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
 )
@@ -112,6 +113,9 @@ func forgetDone(tx store.Tx, key string) error {
 func forgetRequest(tx store.Tx, id string) error {
 	var r record.StoredRequest
 	if err := record.Read(tx, record.PrefixRequest+id, &r); err != nil {
+		return err
+	}
+	if err := grants.ForgetAnswers(tx, &r); err != nil {
 		return err
 	}
 	keys := []string{record.PrefixRequest + id, record.AskedKey(&r), record.PendingKey(&r), record.PutOffKey(&r)}

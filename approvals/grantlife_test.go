@@ -321,9 +321,9 @@ func TestWordsSayWhatIsCovered(t *testing.T) {
 		m    approvals.Remember
 		want string
 	}{
-		{exactly(), "always allow: Writes 1 line to ./src/a.go (exactly this call), by claude in session s1, for 8h, where the rule shell.destructive asks"},
-		{approvals.Remember{Scope: record.ScopeAgent, Match: ofTool().Match, For: 90 * time.Minute}, "always allow: every call of write_file that reaches no further than this one, by claude in any session, for 1h30m, where the rule shell.destructive asks"},
-		{fixing("/path", `"src/a.go"`), `always allow: write_file (content, path), in ./src with /path = "src/a.go", by claude in session s1, for 8h, where the rule shell.destructive asks`},
+		{exactly(), `always allow: write_file with exactly content = "one" and path = "src/a.go", in /w, by claude in session s1, for 8h and any number of calls, where the rule shell.destructive asks at medium risk at most`},
+		{approvals.Remember{Scope: record.ScopeAgent, Match: ofTool().Match, For: 90 * time.Minute}, "always allow: every call of write_file that does nothing but what this one does, anywhere in the folder and outside of it only where this one does, whatever content and path say, in /w, by claude in any session, for 1h30m and any number of calls, where the rule shell.destructive asks at medium risk at most"},
+		{fixing("/path", `"src/a.go"`), `always allow: every call of the shape write_file (content, path), in ./src, with path = "src/a.go", in /w, by claude in session s1, for 8h and any number of calls, where the rule shell.destructive asks at medium risk at most`},
 	} {
 		if got := tt.m.Words(r); got != tt.want {
 			t.Errorf("got\n%s\nwant\n%s", got, tt.want)

@@ -2,7 +2,6 @@ package approvals_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -11,23 +10,26 @@ import (
 	"github.com/holdgate/holdgate/approvals"
 )
 
-func TestWhatBecameOfSimilarCalls(t *testing.T) {
+func TestWhatPeopleAnsweredToTheSameCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	write := func(path string) approvals.Request {
-		c := call("write_file", args{"path": path, "content": path})
-		return b.asks(c, seen(c, dir))
+	write := func(path, dir string) approvals.Request {
+		c := call("write_file", args{"path": path, "content": "x"})
+		d := seen(c, dir)
+		d.Hold.Allow = []string{"steer", "edit"}
+		return b.asks(c, d)
 	}
+	same := func() approvals.Request { return write("src/a.go", dir) }
 	similar := func(r approvals.Request) *approvals.Similar { return b.request(r.ID).Similar }
 
-	first := write("src/a.go")
+	first := same()
 	if first.Shape != "write_file (content, path), in ./src" {
 		t.Errorf("the shape is %q", first.Shape)
 	}
 	if s := similar(first); s != nil {
-		t.Errorf("the first of its shape: %+v", s)
+		t.Errorf("the first: %+v", s)
 	}
-	second := write("src/b.go")
+	second := same()
 	if diff := cmp.Diff(&approvals.Similar{Pending: 1}, similar(second)); diff != "" {
 		t.Errorf("while another waits (-want +got):\n%s", diff)
 	}
@@ -42,17 +44,24 @@ func TestWhatBecameOfSimilarCalls(t *testing.T) {
 	if diff := cmp.Diff(&approvals.Similar{Denied: 1, LastBy: "ben"}, similar(first), cmpopts.IgnoreFields(approvals.Similar{}, "LastAt")); diff != "" {
 		t.Errorf("of one before the last (-want +got):\n%s", diff)
 	}
-	third := write("src/c.go")
+	third := same()
 	b.decide(third, steer("eve", "otherwise"))
-	cancelled := write("src/d.go")
+	cancelled := same()
 	if _, err := b.queue.Cancel(t.Context(), cancelled.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	write("docs/a.md") // of another shape
+	edited := same()
+	b.decide(edited, edit(edited, "eve", `{"path":"src/b.go","content":"x"}`))
+	for _, another := range []approvals.Request{write("src/b.go", dir), write("src/a.go", "/elsewhere")} {
+		if s := similar(another); s != nil {
+			t.Errorf("another call, or one in another folder: %+v", s)
+		}
+		b.decide(another, approve(another, "ana"))
+	}
 	b.reopen()
 
-	last := write("src/e.go")
-	want := &approvals.Similar{Approved: 1, Denied: 1, Steered: 1, LastBy: "eve"}
+	last := same()
+	want := &approvals.Similar{Approved: 1, Denied: 1, Steered: 1, Edited: 1, LastBy: "eve"}
 	if diff := cmp.Diff(want, similar(last), cmpopts.IgnoreFields(approvals.Similar{}, "LastAt")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -64,11 +73,5 @@ func TestWhatBecameOfSimilarCalls(t *testing.T) {
 		if diff := cmp.Diff(similar(r), r.Similar); diff != "" {
 			t.Errorf("as listed (-alone +listed):\n%s", diff)
 		}
-	}
-	c := call("write_file", args{"path": "src/z.go", "content": "z"})
-	d := seen(c, dir)
-	got, err := b.queue.Grants.Similar(t.Context(), holdgate.ShapeOf(c, *d.Facts))
-	if err != nil || got.Approved != 1 || got.Pending != 1 || time.Since(got.LastAt) < 0 {
-		t.Errorf("by its shape: %+v, %v", got, err)
 	}
 }

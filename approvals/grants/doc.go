@@ -28,13 +28,13 @@
 // on; so is a revocation, and whichever comes second sees the first. What a
 // grant has answered is decided by policy again, as any answer is.
 //
-// What becomes of the requests of one shape is counted ([record.Similar]), in the
-// transactions of their outcomes.
+// What people answer to one call in one folder is counted ([record.Similar]), in the
+// transactions of the outcomes.
 //
 // # What is stored
 //
 //	grant/ID             a standing approval, until its time is over
 //	grant-of/AGENT/ID    the grants of an agent
-//	shape/DIGEST         what became of requests of one shape
+//	shape/DIGEST         what people have answered about one call in one folder
 //	lesson/SHAPE/...     what people have approved of calls of one shape
 package grants

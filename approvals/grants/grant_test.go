@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/record/recordtest"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/store"
 )
 
 func must(t *testing.T, err error) {
@@ -202,8 +203,8 @@ func TestTheLifeOfAGrant(t *testing.T) {
 	}
 }
 
-// What became of calls of one shape is counted, as people said it.
-func TestCallsOfOneShapeAreCounted(t *testing.T) {
+// What people answer to one call is counted.
+func TestAnswersToOneCallAreCounted(t *testing.T) {
 	t.Parallel()
 	k, b := newKeeper(t)
 	c := call("write_file", `{"path":"src/a.go","content":"one"}`)
@@ -213,7 +214,7 @@ func TestCallsOfOneShapeAreCounted(t *testing.T) {
 		decision holdgate.Answer
 	}{
 		{holdgate.StatusApproved, holdgate.AnswerApprove}, {holdgate.StatusDenied, holdgate.AnswerDeny}, {holdgate.StatusDenied, holdgate.AnswerTimeout},
-		{holdgate.StatusSteered, holdgate.AnswerSteer}, {holdgate.StatusCancelled, holdgate.AnswerCancel}, {},
+		{holdgate.StatusSteered, holdgate.AnswerSteer}, {holdgate.StatusApproved, holdgate.AnswerEdit}, {holdgate.StatusCancelled, holdgate.AnswerCancel}, {},
 	} {
 		r := request(k, c, d)
 		r.ID = string(rune('a' + i))
@@ -225,9 +226,14 @@ func TestCallsOfOneShapeAreCounted(t *testing.T) {
 			return c.EndRequest(asked, end.status, holdgate.Outcome{Decision: end.decision, By: "ana"}, "")
 		}))
 	}
-	got, err := k.Similar(t.Context(), holdgate.ShapeOf(c, *d.Facts))
-	must(t, err)
-	if got.Approved != 1 || got.Denied != 1 || got.Steered != 1 || got.Pending != 1 || got.LastBy != "ana" {
+	another := request(k, c, d)
+	another.ID, another.Status = "z", holdgate.StatusPending
+	var got *record.Similar
+	must(t, b.Store.View(t.Context(), func(tx store.Tx) (err error) {
+		got, err = grants.SimilarTo(tx, &another)
+		return err
+	}))
+	if got == nil || got.Approved != 1 || got.Denied != 1 || got.Steered != 1 || got.Edited != 1 || got.LastBy != "ana" {
 		t.Errorf("counted are %+v", got)
 	}
 }

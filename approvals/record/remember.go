@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -181,33 +182,14 @@ func (m Remember) Complete() Remember {
 }
 
 // Words says what a grant made of the request would cover, in one line that is
-// safe to show. It is what a person must see before it is made.
+// safe to show: which calls, in which folder, whose, how long, how often, and for which
+// question. It is what a person must see before it is made.
 func (m Remember) Words(r Request) string {
 	m = m.Complete()
 	var b strings.Builder
-	b.WriteString("always allow: ")
-	switch m.Match.Kind {
-	case MatchExact:
-		b.WriteString(r.Briefing.Summary + " (exactly this call)")
-	case MatchTool:
-		name := ""
-		if r.Call.Tool != nil {
-			name = strings.TrimPrefix(r.Call.Tool.Server+"/"+r.Call.Tool.Name, "/")
-		}
-		b.WriteString("every call of " + holdgate.Visible(name) + " that reaches no further than this one")
-		if r.AboutTool {
-			b.WriteString(", whatever its arguments, as long as its server says the same of it")
-		}
-	case MatchEndpoint:
-		b.WriteString("every " + holdgate.Visible(r.Call.HTTP) + ", whatever its query and body")
-	case MatchProvided:
-		b.WriteString("the tools that run at the provider in " + r.Briefing.Summary)
-	default:
-		b.WriteString(r.Shape)
-		for i, p := range slices.Sorted(maps.Keys(m.Match.Arguments)) {
-			b.WriteString([]string{" with ", " and "}[min(i, 1)])
-			b.WriteString(holdgate.Visible(p + " = " + string(m.Match.Arguments[p])))
-		}
+	b.WriteString("always allow: " + m.covered(r))
+	if folder := r.Briefing.Place.Folder; folder != "" && !(m.Match.Kind == MatchTool && r.AboutTool) {
+		b.WriteString(", in " + folder)
 	}
 	switch m.Scope {
 	case ScopeAgent:
@@ -220,13 +202,121 @@ func (m Remember) Words(r Request) string {
 	b.WriteString(", for " + Lasting(m.For))
 	switch m.Uses {
 	case 0:
+		b.WriteString(" and any number of calls")
 	case 1:
 		b.WriteString(" and one call")
 	default:
 		fmt.Fprintf(&b, " and %d calls", m.Uses)
 	}
 	b.WriteString(", where the rule " + holdgate.Visible(r.Rule) + " asks")
+	if r.Risk != "" && r.Risk != holdgate.RiskCritical {
+		b.WriteString(" at " + holdgate.Visible(string(r.Risk)) + " risk at most")
+	}
 	return b.String()
+}
+
+// covered says which calls a grant made of the request would cover.
+func (m Remember) covered(r Request) string {
+	t := r.Call.Tool
+	if t == nil {
+		switch m.Match.Kind {
+		case MatchEndpoint:
+			return "every " + holdgate.Visible(r.Call.HTTP) + ", whatever its query and body"
+		case MatchProvided:
+			return "the tools that run at the provider in " + r.Briefing.Summary
+		}
+		return r.Briefing.Summary + " (exactly this call)"
+	}
+	name := holdgate.Visible(strings.TrimPrefix(t.Server+"/"+t.Name, "/"))
+	switch m.Match.Kind {
+	case MatchExact:
+		return name + " with exactly " + given(t.Arguments)
+	case MatchTool:
+		if r.AboutTool {
+			return "every call of " + name + " that reaches no further than this one, whatever its arguments, as long as its server says the same of it"
+		}
+		return "every call of " + name + " that " + r.does() + ", whatever " + listing(names(t.Arguments)) + " say"
+	}
+	var fixed []string
+	for _, p := range slices.Sorted(maps.Keys(m.Match.Arguments)) {
+		fixed = append(fixed, value(p, m.Match.Arguments[p]))
+	}
+	return "every call of the shape " + r.Shape + ", with " + listing(fixed)
+}
+
+// does says what a call that reads and writes files does, as this one.
+func (r Request) does() string {
+	verbs := map[holdgate.EffectKind]string{holdgate.EffectRead: "reads", holdgate.EffectWrite: "writes", holdgate.EffectDelete: "deletes"}
+	var done []string
+	for _, e := range r.Briefing.Effects {
+		if v := verbs[e.Kind]; v != "" && !slices.Contains(done, v) {
+			done = append(done, v)
+		}
+	}
+	what := "does nothing but what this one does"
+	if len(done) > 0 {
+		what = "only " + listing(done) + " files"
+	}
+	if r.Briefing.Place.Folder == "" {
+		return what + ", where this one does"
+	}
+	return what + ", anywhere in the folder and outside of it only where this one does"
+}
+
+// given is what a call is given, as a person reads it: each argument with its value.
+func given(arguments json.RawMessage) string {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(arguments, &args) != nil {
+		return "these arguments"
+	}
+	var said []string
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		said = append(said, value(k, args[k]))
+	}
+	if len(said) == 0 {
+		return "no arguments"
+	}
+	return listing(said)
+}
+
+// names are the names of a call's arguments, safe to show.
+func names(arguments json.RawMessage) (list []string) {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(arguments, &args) != nil {
+		return []string{"its arguments"}
+	}
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		list = append(list, short(k))
+	}
+	return list
+}
+
+// maxShown is how many characters of a name or a value are shown in words.
+const maxShown = 60
+
+// value is an argument with its value, of which the beginning is shown where it is long.
+func value(name string, v json.RawMessage) string {
+	name = short(strings.TrimPrefix(name, "/"))
+	if n := utf8.RuneCount(v); n > maxShown {
+		return fmt.Sprintf("%s = the %d characters that begin %s", name, n, short(string(v)))
+	}
+	return name + " = " + short(string(v))
+}
+
+// short is the beginning of a text, safe to show.
+func short(s string) string {
+	if r := []rune(s); len(r) > maxShown {
+		s = string(r[:maxShown]) + "…"
+	}
+	return holdgate.Visible(s)
+}
+
+// listing is "a", "a and b", or "a, b and c".
+func listing(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
 // lasting writes a duration in days where it is some, and without the units

@@ -64,8 +64,7 @@ type Request struct {
 	// Shape says in one line what sort of call it is; empty where that is not
 	// known, or where policy redacts parts of the call.
 	Shape string `json:"shape,omitempty"`
-	// Similar is what became of calls of the same shape; nil where there were
-	// none.
+	// Similar is what people have answered to the same call; nil where there was none.
 	Similar *Similar `json:"similar,omitempty"`
 	// AboutTool says that the question is about the tool itself, so that an approval
 	// can be remembered for it (MatchTool), with any arguments.
@@ -195,13 +194,16 @@ type Vote struct {
 	Remember *Remember `json:"remember,omitempty"`
 }
 
-// Similar is what became of the calls of one shape ([holdgate.Shape]) that
-// people have answered so far, whichever agent made them.
+// Similar is what people have answered so far to other requests about the same call in the
+// same folder, whichever agent made it. Two calls are the same where a grant for exactly
+// this call would cover both: tool, server and arguments, but for what only describes a
+// command; a call without a tool is the same where all of it is.
 type Similar struct {
-	Approved int `json:"approved,omitempty"`
+	Approved int `json:"approved,omitempty"` // as it was
 	Denied   int `json:"denied,omitempty"`
 	Steered  int `json:"steered,omitempty"`
-	// Pending is how many others of the shape wait at the moment.
+	Edited   int `json:"edited,omitempty"` // another call went on in its place
+	// Pending is how many others wait at the moment.
 	Pending int       `json:"pending,omitempty"`
 	LastAt  time.Time `json:"last_at,omitzero"`
 	LastBy  string    `json:"last_by,omitempty"`

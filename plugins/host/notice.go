@@ -57,7 +57,7 @@ func Notice(r approvals.Request) sdk.Notice {
 		Hidden: r.Briefing.Hidden, Counts: sdk.Counts(r.Briefing.Counts), Whole: r.Briefing.Whole,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
 		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r), Approved: approvers(r),
-		People: persons(r), Similar: similar(r.Similar),
+		People: persons(r), Similar: similar(r),
 		Thread: thread(r.Agent.ID, r.Session.ID), Cast: cast(r),
 	}
 	for _, s := range r.Briefing.Sections {

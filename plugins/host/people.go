@@ -67,16 +67,22 @@ func approverNames(r approvals.Request) string {
 	return strings.Join(append(roles, users...), ", or ")
 }
 
-// similar says what became of calls like this one.
-func similar(s *approvals.Similar) string {
+// similar says what people have answered to the same call.
+func similar(r approvals.Request) string {
+	s := r.Similar
 	if s == nil {
 		return ""
 	}
+	of := "the same call"
+	if r.Briefing.Place.Folder != "" {
+		of += " in this folder"
+	}
+	of += ", by any agent: "
 	var parts []string
 	for _, n := range []struct {
 		count int
 		what  string
-	}{{s.Approved, "approved"}, {s.Denied, "denied"}, {s.Steered, "steered"}} {
+	}{{s.Approved, "approved"}, {s.Denied, "denied"}, {s.Steered, "steered"}, {s.Edited, "edited"}} {
 		if n.count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
 		}
@@ -87,5 +93,5 @@ func similar(s *approvals.Similar) string {
 	if s.Pending > 0 {
 		parts = append(parts, page.MoreWait(s.Pending))
 	}
-	return strings.Join(parts, ", ")
+	return of + strings.Join(parts, ", ")
 }

@@ -71,7 +71,15 @@ func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 		if !a.LastSeen.IsZero() {
 			seen = command.Short(now.Sub(a.LastSeen)) + " ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(a.Status.String()))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(state(a)))
 	}
 	return t.Flush()
+}
+
+// state is what people have made of the agent. Whether its process runs nobody says.
+func state(a agents.Agent) string {
+	if a.Running() {
+		return "may go on"
+	}
+	return a.Status.String()
 }

@@ -103,17 +103,17 @@ func (e *env) tryPolicy(c *cli.Context) error {
 		return errors.Join(command.PrintJSON(e.Stdout, verdict.Document(d)), refused(c, d))
 	}
 	x := explained{decision: d}
-	if d.Action != holdgate.Allow {
-		b := briefing.Make(call, 0, d)
-		x.says = b.Summary
-		if b.Undo != "" {
-			x.says += "; " + b.Undo
-		}
-	}
 	if why, err := engine.Explain(c.Context, rego.Past{Call: call, Seen: d.Seen, Own: own}, false); err == nil {
 		x.Fired, x.decision.Facts = why.Fired, why.Decision.Facts
 	} else if _, unknown := errors.AsType[*rego.UnjudgedError](err); !unknown {
 		return err
+	}
+	if d.Action != holdgate.Allow {
+		b := briefing.Make(call, 0, x.decision) // with the facts, which a denial does not keep
+		x.says = b.Summary
+		if b.Undo != "" {
+			x.says += "; " + b.Undo
+		}
 	}
 	return errors.Join(x.writeTried(e), refused(c, d))
 }
