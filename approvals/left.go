@@ -20,11 +20,9 @@ const runHasEnded = "the run that asked has ended"
 // does once it has ended too. An answer still counts for an agent that makes the same call
 // again. What people have approved for a task of the run ends.
 func (q *Queue) RunEnded(ctx context.Context, agent string) error {
+	ending := q.Grants.EndTasks(ctx, agent)
 	list, err := q.List(ctx, Filter{Status: holdgate.StatusPending, Agent: agent})
-	if err != nil {
-		return err
-	}
-	err = q.Grants.EndTasks(ctx, agent)
+	err = errors.Join(ending, err)
 	now := time.Now()
 	for _, r := range list {
 		err = errors.Join(err, q.leave(ctx, r.ID, now, q.index.outlives(r.Exchange, now)))

@@ -116,7 +116,7 @@ type storedGrantor struct {
 func (g *storedGrant) view() Grant {
 	v := Grant{
 		ID: g.ID, Covers: g.Covers, Scope: g.Scope, Match: g.Match,
-		Agent: record.AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: record.Ref{ID: g.Session},
+		Agent: record.AgentRef{ID: g.Agent, Proven: g.Proven, Confinement: g.Confinement}, Session: record.Ref{ID: g.session()},
 		Rule: g.Rule, Also: g.Also, Gate: g.Gate, Risk: g.Risk, Request: g.Request,
 		CreatedAt: g.Created, ExpiresAt: g.Expires, Uses: g.Uses, MaxUses: g.Max, LastUsed: g.Used, RevokedBy: g.Revoked, Learned: g.Learned,
 	}
@@ -166,7 +166,7 @@ func (g *storedGrant) ended(now time.Time) bool {
 // entry begins an audit entry about the grant.
 func (g *storedGrant) entry(typ audit.Type, note string) audit.Entry {
 	return audit.Entry{Type: typ, Grant: g.ID, RequestID: g.Request, Door: g.Door, Note: note,
-		Call: &audit.Call{Kind: g.Kind, Agent: g.Agent, Session: g.Session}}
+		Call: &audit.Call{Kind: g.Kind, Agent: g.Agent, Session: g.session()}}
 }
 
 // grantOf is the key under which an agent's grant is found; grantsOf begins

@@ -134,6 +134,8 @@ func TestWhatCannotBeRemembered(t *testing.T) {
 		{"for too long", call("write_file", `{}`), record.Remember{For: 25 * time.Hour}, nil, "the most is"},
 		{"too often", call("write_file", `{}`), record.Remember{Uses: record.MaxUses + 1}, nil, "the most is"},
 		{"for whom nothing proves", call("write_file", `{}`), always, func(r *record.StoredRequest) { r.Proven = false }, "its own word"},
+		{"for a task that nobody knows", call("write_file", `{}`), record.Remember{Scope: record.ScopeTask}, nil, "it is not known on which task"},
+		{"for the task of a run that has ended", call("write_file", `{}`), record.Remember{Scope: record.ScopeTask}, func(r *record.StoredRequest) { r.Task, r.RunEnded = "task", &time.Time{} }, "the run that asked has ended"},
 		{"any call of a tool that acts", call("Bash", `{"command":"git push"}`), ofTool, nil, "whole tool"},
 		{"any call at a high risk", call("write_file", `{"path":"a","content":"b"}`), ofTool, func(r *record.StoredRequest) { r.Risk = holdgate.RiskHigh }, "the risk is high"},
 		{"an argument that is not there", call("write_file", `{"content":"b"}`), fixed, nil, "no argument /path"},
@@ -200,6 +202,38 @@ func TestTheLifeOfAGrant(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A Holdgate that knows no tasks does not take a grant for one for a grant for the session.
+func TestAGrantForATaskAsItIsStored(t *testing.T) {
+	t.Parallel()
+	k, b := newKeeper(t)
+	c := call("write_file", `{"path":"src/a.go"}`)
+	turns := []string{"tidy up"}
+	if k.Task(holdgate.SessionDefault, turns) != "" {
+		t.Error("the session of all that name none has tasks")
+	}
+	r := request(k, c, asks(t, c, "/w"))
+	r.Task = k.Task(c.Session.ID, turns)
+	asked := recordtest.Ask(t, b, r)
+	asked.Votes = []record.StoredVote{{Decision: holdgate.AnswerApprove, By: "ana", Channel: "cli", Assurance: "local", Digest: "digest", Remember: &record.Remember{Scope: record.ScopeTask}}}
+	must(t, b.Change(t.Context(), func(c *record.Change) (err error) { _, _, err = k.Make(c, asked); return err }))
+	must(t, b.Store.View(t.Context(), func(tx store.Tx) error {
+		for pair, err := range tx.Scan("grant/", "") {
+			if err != nil {
+				return err
+			}
+			var g struct{ Scope, Session string }
+			if err := json.Unmarshal(pair.Value, &g); err != nil || g.Scope != "task" || g.Session == c.Session.ID {
+				t.Errorf("stored: %s", pair.Value)
+			}
+		}
+		return nil
+	}))
+	list, err := k.List(t.Context(), "ada")
+	if err != nil || len(list) != 1 || list[0].Session.ID != c.Session.ID {
+		t.Errorf("listed: %+v, %v", list, err)
 	}
 }
 

@@ -66,6 +66,8 @@ func (k *Keeper) Remembers(r *record.StoredRequest, v record.Vote) error {
 		return fmt.Errorf("%w: unknown scope %q: want task, session or agent", record.ErrRemember, m.Scope)
 	case m.Scope == record.ScopeTask && r.Task == "":
 		return fmt.Errorf("%w for the task: %s", record.ErrRemember, NoTask)
+	case m.Scope == record.ScopeTask && r.RunEnded != nil:
+		return fmt.Errorf("%w for the task: the run that asked has ended, and its task with it", record.ErrRemember)
 	case m.Scope == record.ScopeAgent && !r.Proven:
 		return fmt.Errorf("%w for the agent in any session: its name is its own word; remember it for the session", record.ErrRemember)
 	case m.For < record.MinGrant || m.For > k.max:
@@ -243,7 +245,7 @@ func (k *Keeper) draft(at time.Time, p *people.People, r *record.StoredRequest, 
 		Similarity: *r.Similarity, Request: r.ID, Created: at, Expires: at.Add(m.For), Max: m.Uses,
 	}
 	if m.Scope == record.ScopeTask {
-		g.Task = r.Task
+		g.Task, g.Session = r.Task, r.Session+ofTask
 	}
 	if m.Match.Kind != record.MatchTool {
 		g.Similarity.Shape = nil // only a tool's reach is compared with it

@@ -141,11 +141,11 @@ func (g *storedGrant) binds(c holdgate.Call) bool {
 	}
 	switch {
 	case !g.Proven:
-		return g.Session == c.Session.ID && g.Door == c.Door
+		return g.session() == c.Session.ID && g.Door == c.Door
 	case g.Scope == record.ScopeAgent:
 		return true
 	}
-	return (g.Scope == record.ScopeSession || g.Scope == record.ScopeTask) && g.Session == c.Session.ID
+	return (g.Scope == record.ScopeSession || g.Scope == record.ScopeTask) && g.session() == c.Session.ID
 }
 
 // answers reports whether the question is the one that was answered, and the

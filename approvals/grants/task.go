@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/record"
@@ -17,7 +18,9 @@ const NoTask = "it is not known on which task the agent works; only a call in th
 
 // Task names the task that an agent works on: all that its user has said in the
 // conversation so far. It changes with the user's next message, and as well where a
-// client leaves out earlier ones. It is empty where nothing is known of what was said.
+// client leaves out earlier ones. It is empty where nothing is known of what was said, and
+// in the session of those that name none: other conversations are in it, too, and may
+// begin with the same words.
 //
 // What was said is the word of the agent's program, as its session is.
 func (k *Keeper) Task(session string, turns []string) holdgate.Digest {
@@ -31,12 +34,22 @@ func (k *Keeper) Task(session string, turns []string) holdgate.Digest {
 // tasks names all tasks of a conversation, in their order.
 func (k *Keeper) tasks(session string, turns []string) (tasks []holdgate.Digest) {
 	last := holdgate.Digest("")
+	if session == holdgate.SessionDefault {
+		return nil
+	}
 	for _, said := range turns {
 		last = k.b.Digester.Fields("grant.task", session, string(last), said)
 		tasks = append(tasks, last)
 	}
 	return tasks
 }
+
+// ofTask is behind the session of a grant for a task where it is stored: a Holdgate that
+// knows no tasks takes it for none of the session.
+const ofTask = "\x00task"
+
+// session is the one that the grant was made in.
+func (g *storedGrant) session() string { return strings.TrimSuffix(g.Session, ofTask) }
 
 // during reports whether the call is of the task that the grant is for.
 func (g *storedGrant) during(p *plea) bool {
@@ -49,7 +62,7 @@ func (k *Keeper) GoesOn(ctx context.Context, agent, session string, turns func()
 	var earlier []holdgate.Digest
 	asked := false
 	return k.endTasks(ctx, grantsOf(agent), func(g *storedGrant) bool {
-		if g.Session != session {
+		if g.session() != session {
 			return false
 		}
 		if !asked {

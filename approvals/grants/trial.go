@@ -36,7 +36,7 @@ func (t *Trial) Session() string {
 	if t.g.Proven && t.g.Scope == record.ScopeAgent {
 		return ""
 	}
-	return t.g.Session
+	return t.g.session()
 }
 
 // Covers reports whether the grant would have answered the question that the decision

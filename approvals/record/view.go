@@ -55,7 +55,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 		v.Shape = r.Similarity.Line
 		v.AboutTool = r.AboutTool
 	}
-	v.OfTask = r.Task != ""
+	v.OfTask = r.Task != "" && r.RunEnded == nil
 	if r.Status.Final() {
 		return v
 	}

@@ -96,7 +96,7 @@ func tagged(text string) bool {
 }
 
 func spoken(text string) string {
-	text = own(text)
+	text = strings.TrimSpace(inserted.ReplaceAllString(text, ""))
 	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,8 +11,9 @@ import (
 
 // UserTurns are the messages of a model request that its user has written, in their order,
 // each whole: the text of a message of the role "user" that has more than results of
-// tools and what agents put in by themselves. One without text, such as a picture, counts
-// as "". None is returned where the request cannot be read, or where it does not show the
+// tools and what agents are known to put beside those. Where that is in doubt it is the
+// user's: a task then ends early, and never late. One without text, such as a picture,
+// counts as "". None is returned where the request cannot be read, or where it does not show the
 // conversation from its beginning because the provider keeps it.
 func UserTurns(body []byte) (turns []string) {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
@@ -49,27 +51,42 @@ func UserTurns(body []byte) (turns []string) {
 // there is.
 func turnsOf(v jsontext.Value) (turns []string) {
 	if text, ok := textOf(v); ok {
-		return []string{own(text)}
+		return []string{byUser(text)}
 	}
 	for _, message := range elements(v) {
-		role, text, written := "", "", false
+		role, text, written, parts := "", "", true, false
 		fields(message, func(name string, v jsontext.Value) {
 			switch name {
 			case "role":
 				role, _ = textOf(v)
 			case "content", "parts":
 				text, written = writtenIn(v)
+				parts = parts || name == "parts" // Gemini takes who has no role for the user
 			}
 		})
-		if role == "user" && written {
+		if written && (role == "user" || role == "" && parts) {
 			turns = append(turns, text)
 		}
 	}
 	return turns
 }
 
-// own is a text without what agents put into it by themselves.
-func own(text string) string { return strings.TrimSpace(inserted.ReplaceAllString(text, "")) }
+// byUser is a text without what agents put beside results of tools by themselves, and not
+// without what they hand on of the user's.
+func byUser(text string) string {
+	return strings.TrimSpace(reminder.ReplaceAllStringFunc(text, func(part string) string {
+		if ofTheUser.MatchString(part) {
+			return part
+		}
+		return ""
+	}))
+}
+
+var (
+	reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>|<environment_context>.*?</environment_context>|<environment_details>.*?</environment_details>`)
+	// ofTheUser is in a reminder that has what the user says while the agent works.
+	ofTheUser = regexp.MustCompile(`(?i)\buser('s)?\b[^.<>]{0,60}\b(sent|sends|says?|said|wrote|writes|typed|asks|asked|messages?|prompts?|interrupted)\b|<user`)
+)
 
 // handedOn are members that a part of a message has where it is no user's: results of
 // tools, and marks for the provider's cache.
@@ -78,17 +95,17 @@ var handedOn = []string{"tool_result", "toolResult", "functionResponse", "functi
 // writtenIn is the text that a user has written in a message's content, and whether there
 // is anything of the user's in it.
 func writtenIn(content jsontext.Value) (text string, written bool) {
-	if text, ok := textOf(content); ok {
-		text = own(text)
-		return text, text != ""
+	if whole, ok := textOf(content); ok {
+		text = byUser(whole)
+		return text, text != "" || whole == ""
 	}
 	var all []string
 	for _, part := range elements(content) {
-		said, isText, results := "", false, false
+		words, isText, results := "", false, false
 		fields(part, func(name string, v jsontext.Value) {
 			switch name {
 			case "text":
-				said, isText = textOf(v)
+				words, isText = textOf(v)
 			case "type":
 				typ, _ := textOf(v)
 				results = results || slices.Contains(handedOn, typ)
@@ -96,10 +113,8 @@ func writtenIn(content jsontext.Value) (text string, written bool) {
 				results = results || slices.Contains(handedOn, name)
 			}
 		})
-		if isText && !tagged(said) {
-			if said = own(said); said != "" {
-				all = append(all, said)
-			}
+		if words = byUser(words); words != "" {
+			all = append(all, words)
 		}
 		written = written || !isText && !results
 	}
