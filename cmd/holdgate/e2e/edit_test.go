@@ -13,13 +13,19 @@ import (
 // edit puts other arguments into a held call, as a script with curl does.
 func (s *sidecar) edit(r request, arguments string) {
 	s.t.Helper()
+	if code, got := s.edits(r, arguments); code != http.StatusOK {
+		s.t.Fatalf("editing request %s: status %d: %s", r.ID, code, got)
+	}
+}
+
+// edits answers a request with other arguments, and returns the status and the body.
+func (s *sidecar) edits(r request, arguments string) (status int, answer string) {
+	s.t.Helper()
 	resp, err := s.api(http.MethodPost, "/v1/approvals/"+r.ID+"/decision", `{"decision":"edit","digest":`+quoted(r.Call.Digest)+`,"arguments":`+arguments+`}`)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if got := body(s.t, resp); resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("editing request %s: status %d: %s", r.ID, resp.StatusCode, got)
-	}
+	return resp.StatusCode, body(s.t, resp)
 }
 
 // editedWords are part of what the agent is told of an edit.

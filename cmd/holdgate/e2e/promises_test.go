@@ -164,11 +164,16 @@ decisions contains {"action": "deny", "rule": "mine.never", "reason": "Never shr
 		t.Errorf("a person wrote %s, and sent was %s", other, got)
 	}
 
-	// An edit into a call that policy denies goes nowhere.
+	// An edit into a call that policy denies goes nowhere, and the call waits on.
 	denied := s.asks("rm -rf harmless")
-	s.edit(denied.held(), `{"command":"shred everything"}`)
+	waits := denied.held()
+	code, said := s.edits(waits, `{"command":"shred everything"}`)
+	if code != http.StatusUnprocessableEntity || !strings.Contains(said, "Never shred.") || s.held("rm -rf harmless").ID != waits.ID {
+		t.Errorf("an edit into what policy denies: status %d: %s", code, said)
+	}
+	s.answer(waits.ID, "deny")
 	<-denied.ended
-	if got := denied.String(); strings.Contains(got, "tool_use") || !strings.Contains(got, "Never shred.") {
+	if got := denied.String(); strings.Contains(got, "tool_use") || strings.Contains(got, "shred") {
 		t.Errorf("an edit into what policy denies came to %s", got)
 	}
 }
