@@ -101,14 +101,14 @@ func TestApproveWithoutAnIDAsksOnTheTerminal(t *testing.T) {
 }
 
 func TestTheOnlyRequestIsNotDeniedUnseen(t *testing.T) {
-	for answer, want := range map[string]holdgate.Status{"deny\n": holdgate.StatusDenied, "\n": holdgate.StatusPending, "approve\n": holdgate.StatusPending} {
+	for answer, want := range map[string]holdgate.Status{"deny\n": holdgate.StatusDenied, "d\n": holdgate.StatusDenied, "\n": holdgate.StatusPending, "approve\n": holdgate.StatusPending} {
 		s := startSidecar(t)
 		r, err := s.hold("delete")
 		if err != nil {
 			t.Fatal(err)
 		}
 		code, printed := onTerminal(t, []string{"deny", "--reason", "not today", "--state-dir", s.dir}, "deny\n", answer)
-		if (code == command.ExitDone) != (want == holdgate.StatusDenied) || !strings.Contains(printed, r.Briefing.Summary) || !strings.Contains(printed, "deny this call? Type deny to do it") {
+		if (code == command.ExitDone) != (want == holdgate.StatusDenied) || !strings.Contains(printed, r.Briefing.Summary) || !strings.Contains(printed, "deny this call? Type d or deny to do it") {
 			t.Errorf("after %q: exit code %d; printed:\n%s", answer, code, printed)
 		}
 		if r, err = s.queue.Request(t.Context(), r.ID); err != nil || r.Status != want {
@@ -127,12 +127,15 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		command       []string
 		call          string
 		ahead, answer string
-		asks          string // the word that is asked for
+		asks          string // what is asked for
 		code          int
 		status        holdgate.Status
 	}{
 		{"another word", approve, "delete", "", "yes\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"the word itself", approve, "delete", "", "approve\n", "approve", command.ExitDone, holdgate.StatusApproved},
+		{"a key does not for high risk", approve, "delete", "", "a\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"a key does for medium risk", approve, "save", "", "a\n", "a or approve", command.ExitDone, holdgate.StatusApproved},
+		{"so does the word", approve, "save", "", "approve\n", "a or approve", command.ExitDone, holdgate.StatusApproved},
 		{"no", approve, "delete", "", "no\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"nothing", approve, "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"what was typed before is no answer", approve, "delete", "approve\n", "\n", "approve", command.ExitFailed, holdgate.StatusPending},

@@ -27,8 +27,8 @@ func denyCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "rollback", Usage: "tell the agent to undo what it did for this task"},
 			&cli.BoolFlag{Name: "stop", Usage: "end the agent; takes the role operate"},
 		},
-		Description: "Without an ID, where one request is pending, it is shown and you are asked on the\n" +
-			"terminal. Without a terminal, give the ID. An ID must be whole.",
+		Description: "The ID may be left out where exactly one request is pending: on a terminal it is shown\n" +
+			"and you are asked, without one it is denied. An ID must be whole.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return command.Usage("deny takes one ID, got %q too", c.Args().Get(1))
@@ -59,15 +59,20 @@ func (e *env) refuse(c *cli.Context, id string, d api.Decision) error {
 	return e.send(c, sc, id, d)
 }
 
-// refuseOnly sends a decision about the only request that waits, which nobody has named: a
-// person sees it first, and says that it is meant.
+// refuseOnly sends a decision about the only request that waits, which nobody has named. On a
+// terminal a person sees it first, and says that it is meant.
 func (e *env) refuseOnly(c *cli.Context, sc *client.Client, d api.Decision) error {
 	r, err := onlyPending(c.Context, sc)
 	if err != nil {
 		return err
 	}
-	if _, err := e.asks(c, "", r, d); err != nil {
+	d.Digest = r.Call.Digest
+	ask, err := e.asks(c, "", r, d)
+	if err != nil {
 		return err
+	}
+	if !ask {
+		return e.send(c, sc, r.ID, d)
 	}
 	shown := e.Stdout
 	if c.Bool("json") {
@@ -79,7 +84,6 @@ func (e *env) refuseOnly(c *cli.Context, sc *client.Client, d api.Decision) erro
 	if err := e.confirm(c.Context, shown, r, d); err != nil {
 		return err
 	}
-	d.Digest = r.Call.Digest
 	return e.send(c, sc, r.ID, d)
 }
 

@@ -57,10 +57,8 @@ func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decisio
 	switch {
 	case terminal:
 		return id == "" || releases && (!c.Bool("yes") || r.Risk == holdgate.RiskCritical), nil
-	case id == "" && !releases:
-		x := command.Usage("%s is pending, and without a terminal to ask on, %s needs its ID", r.ID, d.Decision)
-		x.Hint = fmt.Sprintf("nothing was decided; it waits with: %s; to answer it: holdgate %s %s", r.Briefing.Summary, d.Decision, r.ID)
-		return false, x
+	case id == "" && d.Decision == holdgate.AnswerDeny:
+		return false, nil // nothing goes on by it
 	case id == "":
 		return false, unseen(fmt.Sprintf("%s needs the ID", d.Decision), string(d.Decision), r)
 	case releases && !c.IsSet("digest"):
@@ -72,14 +70,14 @@ func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decisio
 // confirm asks on the terminal whether to send d. What is typed to let a call go on is the
 // same on every terminal screen: see [host.Word]. Another answer is typed as it is called.
 func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
-	words := []string{string(d.Decision), string(d.Decision)[:1]}
+	words := []string{string(d.Decision)[:1], string(d.Decision)}
 	if letsGoOn(r, d) {
-		words = []string{"approve", "a"}
+		words = []string{"a", "approve"}
 		if word := host.Word(r); word != "" {
 			words = []string{word}
 		}
 	}
-	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, words[0]), words...)
+	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, strings.Join(words, " or ")), words...)
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
