@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -28,6 +29,14 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		return Request{}, err
 	}
 	v.Reason, v.Instructions = q.book.Words(v.Reason), q.book.Words(v.Instructions)
+	if v.Decision == holdgate.AnswerEdit {
+		if err := q.mayEdit(ctx, id, v); err != nil {
+			return Request{}, err
+		}
+	}
+	if err := q.confirm(ctx, id, v); err != nil {
+		return Request{}, err
+	}
 	var hidden []string
 	if v.Decision == holdgate.AnswerEdit {
 		if err := q.permits(ctx, id, v); err != nil {
@@ -37,23 +46,9 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 			return Request{}, err
 		}
 	}
-	if err := q.confirm(ctx, id, v); err != nil {
-		return Request{}, err
-	}
 	r, err := q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
-		n, err := t.People.Acting(v.By)
+		v, err := t.admitted(r, v)
 		if err != nil {
-			return err
-		}
-		v := v
-		if v.Account = ""; n.Name != v.By {
-			v.By, v.Account = n.Name, v.By
-		}
-		v.At = t.Now
-		if err := t.signed(r, n, &v); err != nil {
-			return err
-		}
-		if err := t.admits(r, v); err != nil {
 			return err
 		}
 		if v.Decision == holdgate.AnswerEdit {
@@ -71,6 +66,37 @@ func (q *Queue) Decide(ctx context.Context, id string, v Vote) (Request, error) 
 		q.c.Logger.ErrorContext(ctx, "an agent was stopped, and requests of it are still shown as pending", "agent", r.Agent.ID, "err", err)
 	}
 	return r, nil
+}
+
+// mayEdit returns the error of an edit that would not be counted whatever policy says of it.
+func (q *Queue) mayEdit(ctx context.Context, id string, v Vote) error {
+	admitted := errors.New("nothing is to be stored")
+	_, err := q.change(ctx, id, func(t *transition, r *record.StoredRequest) error {
+		if _, err := t.admitted(r, v); err != nil {
+			return err
+		}
+		return admitted
+	})
+	if errors.Is(err, admitted) {
+		return nil
+	}
+	return err
+}
+
+// admitted is a vote that may be counted on the request, as its voter gives it now.
+func (t *transition) admitted(r *record.StoredRequest, v Vote) (Vote, error) {
+	n, err := t.People.Acting(v.By)
+	if err != nil {
+		return v, err
+	}
+	if v.Account = ""; n.Name != v.By {
+		v.By, v.Account = n.Name, v.By
+	}
+	v.At = t.Now
+	if err := t.signed(r, n, &v); err != nil {
+		return v, err
+	}
+	return v, t.admits(r, v)
 }
 
 // confirm makes sure that who approves something of high risk may still do so. What an

@@ -46,11 +46,11 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 func withArguments(r *record.StoredRequest, args json.RawMessage) holdgate.Call {
 	c := holdgate.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Position: r.Call.Position, Door: r.Door, Time: time.Now(),
-		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement},
+		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Proofs: r.Proofs, Labels: r.Labels},
 		Session: holdgate.Session{ID: r.Session},
 		Tool:    &holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args},
 	}
-	if r.Owner != "" {
+	if r.Owner != "" && r.Labels == nil { // stored before labels were
 		c.Agent.Labels = map[string]string{record.LabelOwner: r.Owner}
 	}
 	return c
@@ -65,8 +65,9 @@ type Answered struct {
 
 // Judge says what the policy of this moment would say of a pending request's call with
 // other arguments, given that by answers with them. Nothing is decided or logged, and
-// policy is asked again when the edit is sent. It returns ErrNotFound, *EndedError or
-// ErrAnswer, where the call cannot be edited.
+// policy is asked again when the edited call goes on: what only the agent's connection knows
+// is not known here. It returns ErrNotFound, *EndedError, or ErrAnswer, where the call cannot
+// be edited or too little is known of it: policy would refuse it unchanged too.
 func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) (holdgate.Decision, error) {
 	r, err := q.request(ctx, id)
 	if err != nil {
@@ -85,12 +86,19 @@ func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) 
 	if r.Similarity != nil {
 		a.Dir, _, _ = strings.Cut(r.Similarity.Dir, "\n")
 	}
-	return q.c.Judge(ctx, withArguments(r, args), a), nil
+	d := q.c.Judge(ctx, withArguments(r, args), a)
+	if d.Action == holdgate.Deny && q.c.Judge(ctx, withArguments(r, r.Call.Arguments), a).Action == holdgate.Deny {
+		return holdgate.Decision{}, errUnjudged
+	}
+	return d, nil
 }
 
+// errUnjudged says that a denial of an edit may come of what is not known of the call here.
+var errUnjudged = fmt.Errorf("%w: too little is known of the call for policy to judge an edit of it before it goes on", ErrAnswer)
+
 // permits returns ErrEditRefused where policy refuses an edit, which then does not count: the
-// request waits on, and the person still has what they typed. What only the agent's connection
-// knows is not asked about here, and policy is asked again when the call goes on.
+// request waits on, and the person still has what they typed. Its words are for somebody who
+// may edit the call.
 func (q *Queue) permits(ctx context.Context, id string, v Vote) error {
 	if q.c.Judge == nil {
 		return nil
@@ -100,6 +108,9 @@ func (q *Queue) permits(ctx context.Context, id string, v Vote) error {
 		by = n.Name
 	}
 	d, err := q.Judge(ctx, id, by, v.Arguments)
+	if errors.Is(err, errUnjudged) {
+		return nil // policy judges it when it goes on
+	}
 	if err != nil || d.Action != holdgate.Deny {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -266,6 +267,97 @@ func TestWhoEditsIsConfirmed(t *testing.T) {
 	}
 	if got := b.decide(r, approve(r, "ana")); got.Status != holdgate.StatusApproved {
 		t.Errorf("an approval of low risk asks nobody: it is %s", got.Status)
+	}
+}
+
+// What policy says of an edit is for those who may make it: others are told why they may not.
+func TestPolicyIsAskedAboutEditsOfThoseWhoMayEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	judged := 0
+	b.edit = func(c *approvals.Config) {
+		c.Judge = func(_ context.Context, c holdgate.Call, _ approvals.Answered) holdgate.Decision {
+			if judged++; strings.Contains(string(c.Tool.Arguments), "ledger") {
+				return holdgate.Decision{Action: holdgate.Deny, Rule: "custom.ledger", Reason: "nobody may touch it"}
+			}
+			return holdgate.Decision{Action: holdgate.Hold}
+		}
+	}
+	b.reopen()
+	x := b.enter("k")
+	defer x.Leave()
+	r := b.ask(x, bash(0, "rm a.txt"), hold(editing, func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }))
+	const refused = `{"command":"rm ledger"}`
+	stale := edit(r, "ben", refused)
+	stale.Digest = "another"
+	for _, tt := range []struct {
+		name   string
+		vote   approvals.Vote
+		want   error
+		judged bool
+	}{
+		{"somebody who may not", edit(r, "ana", refused), people.ErrNotEntitled, false},
+		{"somebody unknown", edit(r, "mallory", refused), people.ErrNotEntitled, false},
+		{"of another call", stale, approvals.ErrDigest, false},
+		{"somebody who may", edit(r, "ben", refused), approvals.ErrEditRefused, true},
+	} {
+		judged = 0
+		_, err := b.queue.Decide(t.Context(), r.ID, tt.vote)
+		if !errors.Is(err, tt.want) || strings.Contains(err.Error(), "custom.ledger") != tt.judged || (judged > 0) != tt.judged {
+			t.Errorf("%s: %v, and policy was asked %d times", tt.name, err, judged)
+		}
+		if got := b.request(r.ID); got.Status != holdgate.StatusPending || len(got.Votes) > 0 {
+			t.Errorf("%s: the request is %s with %d votes", tt.name, got.Status, len(got.Votes))
+		}
+	}
+}
+
+// Policy is told what is stored of the agent. Where it would refuse the call unchanged too, what
+// it says of an edit comes of what is not known, and the edit is judged when it goes on.
+func TestAnEditIsRefusedForWhatItChanges(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"owner": "ben", "team": "payments"}
+	for _, tt := range []struct {
+		name   string
+		denies func(holdgate.Call) bool
+		want   error
+	}{
+		{"an agent without its labels", func(c holdgate.Call) bool { return c.Agent.Labels["team"] != "payments" }, nil},
+		{"an agent that nothing is proven of", func(c holdgate.Call) bool { return !c.Agent.Undo || c.Agent.Network || c.Agent.Confinement != "strong" }, nil},
+		{"what is not known here", func(c holdgate.Call) bool { return c.Tool.Learned == nil }, nil},
+		{"what the edit does", func(c holdgate.Call) bool { return strings.Contains(string(c.Tool.Arguments), "b.txt") }, approvals.ErrEditRefused},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			var told []holdgate.Agent
+			b.edit = func(c *approvals.Config) {
+				c.Judge = func(_ context.Context, c holdgate.Call, _ approvals.Answered) holdgate.Decision {
+					told = append(told, c.Agent)
+					if tt.denies(c) {
+						return holdgate.Decision{Action: holdgate.Deny, Rule: "custom.never"}
+					}
+					return holdgate.Decision{Action: holdgate.Allow}
+				}
+			}
+			b.reopen()
+			who := caller
+			who.Agent.Labels, who.Agent.Undo = labels, true
+			x := b.of(who, "k")
+			defer x.Leave()
+			r := b.ask(x, bash(0, "rm a.txt"), hold(editing))
+			if _, err := b.queue.Decide(t.Context(), r.ID, edit(r, "ana", `{"command":"rm b.txt"}`)); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+				t.Errorf("the edit: %v, want %v", err, tt.want)
+			}
+			for _, a := range told {
+				if !maps.Equal(a.Labels, labels) || !a.Undo || a.Network {
+					t.Errorf("policy is told of %+v", a)
+				}
+			}
+			if len(told) == 0 {
+				t.Error("policy was not asked")
+			}
+		})
 	}
 }
 

@@ -131,6 +131,8 @@ type StoredRequest struct {
 	Agent         string                 `json:"agent"`
 	Proven        bool                   `json:"proven,omitempty"`
 	Confinement   string                 `json:"confinement,omitempty"`
+	Proofs        holdgate.Proofs        `json:"proofs,omitzero"`
+	Labels        map[string]string      `json:"labels,omitempty"` // of the agent
 	Session       string                 `json:"session"`
 	Door          string                 `json:"door"`
 	Call          storedCall             `json:"call"`
