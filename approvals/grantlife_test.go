@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -327,6 +328,44 @@ func TestWordsSayWhatIsCovered(t *testing.T) {
 	} {
 		if got := tt.m.Words(r); got != tt.want {
 			t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+		}
+	}
+}
+
+// The names of arguments are the agent's words, and so is how many there are.
+func TestWordsOfArgumentsAreWhatIsCompared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	many := args{}
+	for i := range 12 {
+		many[fmt.Sprintf("a%02d", i)] = i
+	}
+	for _, tt := range []struct {
+		name, want string
+		call       holdgate.Call
+		same       holdgate.Call // that is covered too
+	}{
+		{"what only describes a command", `Bash with exactly command = "rm src/a.go", whatever description says, in /w`,
+			call("Bash", args{"command": "rm src/a.go", "description": "Tidy up"}), call("Bash", args{"command": "rm src/a.go", "description": "Tidy up again"})},
+		{"which other tools act on", `write_file with exactly content = "one", description = "x" and path = "src/a.go", in /w`,
+			call("write_file", args{"path": "src/a.go", "content": "one", "description": "x"}), holdgate.Call{}},
+		{"a name that is a sentence", `write_file with exactly content = "one", path = "src/a.go" and "path = \"b\", in /tmp" = 1, in /w`,
+			call("write_file", args{"path": "src/a.go", "content": "one", `path = "b", in /tmp`: 1}), holdgate.Call{}},
+		{"a name without any letters", `write_file with exactly "" = 1, content = "one" and path = "src/a.go", in /w`,
+			call("write_file", args{"path": "src/a.go", "content": "one", "": 1}), holdgate.Call{}},
+		{"many", `frob with exactly a00 = 0, a01 = 1, a02 = 2, a03 = 3, a04 = 4, a05 = 5, a06 = 6, a07 = 7 and 4 more, in /w`, call("frob", many), holdgate.Call{}},
+	} {
+		r := b.asks(tt.call, seen(tt.call, dir))
+		if got, want := exactly().Words(r), "always allow: "+tt.want; !strings.HasPrefix(got, want+",") {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, want)
+		}
+		if tt.same.Tool == nil {
+			continue
+		}
+		d := seen(tt.same, dir)
+		b.granted(tt.call, seen(tt.call, dir), exactly())
+		if !b.released(tt.same, d) {
+			t.Errorf("%s: the other is asked about", tt.name)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (k *Keeper) Similarity(c holdgate.Call, d holdgate.Decision) *record.Simila
 		l.Unclear = append(slices.Clip(l.Unclear), "its server says something else of the tool than before")
 	}
 	if same, ok := k.same(c, s); ok {
-		l.Same = same
+		l.Same, l.Prose = same, prose(c.Tool, s)
 	}
 	if c.Access != nil {
 		l.Subject = k.b.Digester.Fields("grant.subject", string(c.Access.Subject))
@@ -89,6 +89,20 @@ func (k *Keeper) same(c holdgate.Call, s holdgate.Shape) (holdgate.Digest, bool)
 		return d.Fields("grant.mcp", append([]string{c.MCP.Server, c.MCP.Method, c.MCP.Name, string(params)}, WayOf(c.MCP)...)...), true
 	}
 	return "", false
+}
+
+// prose names the arguments that do not act.
+func prose(t *holdgate.Tool, s holdgate.Shape) (list []string) {
+	if t == nil {
+		return nil
+	}
+	args, _ := topLevel(t.Arguments)
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		if !slices.Contains(s.Keys, k) {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // provided names the host that a request goes to and the set of tools that it lets the

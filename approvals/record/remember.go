@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -230,7 +231,7 @@ func (m Remember) covered(r Request) string {
 	name := holdgate.Visible(strings.TrimPrefix(t.Server+"/"+t.Name, "/"))
 	switch m.Match.Kind {
 	case MatchExact:
-		return name + " with exactly " + given(t.Arguments)
+		return name + " with exactly " + given(t.Arguments, r.Prose)
 	case MatchTool:
 		if r.AboutTool {
 			return "every call of " + name + " that reaches no further than this one, whatever its arguments, as long as its server says the same of it"
@@ -239,7 +240,7 @@ func (m Remember) covered(r Request) string {
 	}
 	var fixed []string
 	for _, p := range slices.Sorted(maps.Keys(m.Match.Arguments)) {
-		fixed = append(fixed, value(p, m.Match.Arguments[p]))
+		fixed = append(fixed, value(named(strings.TrimPrefix(p, "/")), m.Match.Arguments[p]))
 	}
 	return "every call of the shape " + r.Shape + ", with " + listing(fixed)
 }
@@ -263,20 +264,30 @@ func (r Request) does() string {
 	return what + ", anywhere in the folder and outside of it only where this one does"
 }
 
-// given is what a call is given, as a person reads it: each argument with its value.
-func given(arguments json.RawMessage) string {
+// given is what a call is given, as a person reads it: each argument with its value, but
+// for prose, the arguments that may say anything.
+func given(arguments json.RawMessage, prose []string) string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(arguments, &args) != nil {
 		return "these arguments"
 	}
 	var said []string
 	for _, k := range slices.Sorted(maps.Keys(args)) {
-		said = append(said, value(k, args[k]))
+		if !slices.Contains(prose, k) {
+			said = append(said, value(named(k), args[k]))
+		}
 	}
+	what := listing(said)
 	if len(said) == 0 {
-		return "no arguments"
+		what = "no arguments"
 	}
-	return listing(said)
+	switch len(prose) {
+	case 0:
+		return what
+	case 1:
+		return what + ", whatever " + named(prose[0]) + " says"
+	}
+	return what + ", whatever " + listing(allNamed(prose)) + " say"
 }
 
 // names are the names of a call's arguments, safe to show.
@@ -285,18 +296,39 @@ func names(arguments json.RawMessage) (list []string) {
 	if json.Unmarshal(arguments, &args) != nil {
 		return []string{"its arguments"}
 	}
-	for _, k := range slices.Sorted(maps.Keys(args)) {
-		list = append(list, short(k))
+	return allNamed(slices.Sorted(maps.Keys(args)))
+}
+
+func allNamed(keys []string) (list []string) {
+	for _, k := range keys {
+		list = append(list, named(k))
 	}
 	return list
 }
+
+// identifier is a name that nobody takes for words of the sentence that it stands in.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// named is an argument's name, which is the agent's word: quoted where it is no identifier.
+func named(key string) string {
+	if key = cut(key); identifier.MatchString(key) {
+		return key
+	}
+	quoted, err := jsontext.AppendQuote(nil, key)
+	if err != nil {
+		return "an argument whose name is no text"
+	}
+	return holdgate.Visible(string(quoted))
+}
+
+// maxListed is how many things are listed in words: the rest is counted.
+const maxListed = 8
 
 // maxShown is how many characters of a name or a value are shown in words.
 const maxShown = 60
 
 // value is an argument with its value, of which the beginning is shown where it is long.
 func value(name string, v json.RawMessage) string {
-	name = short(strings.TrimPrefix(name, "/"))
 	if n := utf8.RuneCount(v); n > maxShown {
 		return fmt.Sprintf("%s = the %d characters that begin %s", name, n, short(string(v)))
 	}
@@ -304,16 +336,21 @@ func value(name string, v json.RawMessage) string {
 }
 
 // short is the beginning of a text, safe to show.
-func short(s string) string {
+func short(s string) string { return holdgate.Visible(cut(s)) }
+
+func cut(s string) string {
 	if r := []rune(s); len(r) > maxShown {
-		s = string(r[:maxShown]) + "…"
+		return string(r[:maxShown]) + "…"
 	}
-	return holdgate.Visible(s)
+	return s
 }
 
-// listing is "a", "a and b", or "a, b and c".
+// listing is "a", "a and b", or "a, b and c"; of many things "a, b and 3 more".
 func listing(list []string) string {
-	if len(list) < 2 {
+	switch more := len(list) - maxListed; {
+	case more > 0:
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:maxListed], ", "), more)
+	case len(list) < 2:
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]

@@ -64,6 +64,9 @@ type Request struct {
 	// Shape says in one line what sort of call it is; empty where that is not
 	// known, or where policy redacts parts of the call.
 	Shape string `json:"shape,omitempty"`
+	// Prose names the arguments that only tell the user what a command is for: an approval
+	// that is remembered for exactly this call covers it whatever they say.
+	Prose []string `json:"prose,omitempty"`
 	// Similar is what people have answered to the same call; nil where there was none.
 	Similar *Similar `json:"similar,omitempty"`
 	// AboutTool says that the question is about the tool itself, so that an approval

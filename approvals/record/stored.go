@@ -281,6 +281,8 @@ type Similarity struct {
 	Pinned holdgate.Digest `json:"pinned,omitempty"`
 	// Subject is who makes the call, where a gateway asks for others; "" elsewhere.
 	Subject holdgate.Digest `json:"subject,omitempty"`
+	// Prose names the arguments that Same leaves out.
+	Prose []string `json:"prose,omitempty"`
 	// Shape and Line are set where nothing is redacted.
 	Shape *holdgate.Shape `json:"shape,omitempty"`
 	Line  string          `json:"line,omitempty"`

@@ -52,7 +52,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 		v.Briefing.Why = append(slices.Clip(v.Briefing.Why), r.SilenceDenied)
 	}
 	if r.Similarity != nil {
-		v.Shape = r.Similarity.Line
+		v.Shape, v.Prose = r.Similarity.Line, r.Similarity.Prose
 		v.AboutTool = r.AboutTool
 	}
 	v.OfTask = r.Task != "" && r.RunEnded == nil
