@@ -103,6 +103,7 @@ type injection struct {
 	templates      []string // kinds besides podAt that have a pod in spec.template
 	pods           int      // that were found
 	spaces         []string // namespaces of pods; "" where a manifest names none
+	taken          []takenMap
 	said           []string // for people
 }
 
@@ -206,10 +207,9 @@ func (in *injection) stream(text []byte) ([]byte, error) {
 			if isOwnMap(n.Content[0]) {
 				continue // it is printed anew, or another is used
 			}
-			if in.ownMap && value(n.Content[0], "kind") == "ConfigMap" && value(child(n.Content[0], "metadata"), "name") == "holdgate" {
-				return nil, fmt.Errorf("document %d: it is a ConfigMap holdgate, which is what inject calls its own: give it another name, or use it with --config-map holdgate", i+1)
+			if changed, err = in.object(n.Content[0]); err == nil {
+				err = in.take(n.Content[0], i+1)
 			}
-			changed, err = in.object(n.Content[0])
 		}
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)
@@ -228,6 +228,12 @@ func (in *injection) stream(text []byte) ([]byte, error) {
 	if !in.ownMap || in.pods == 0 {
 		return out.Bytes(), nil
 	}
+	for _, m := range in.taken {
+		if slices.ContainsFunc(in.spaces, func(space string) bool { return space == m.space || space == "" || m.space == "" }) {
+			return nil, fmt.Errorf("document %d: it has a ConfigMap holdgate, which is what inject calls its own beside the pods: give it another name, "+
+				"use it with --config-map holdgate, or name its namespace and that of the pods where they differ", m.document)
+		}
+	}
 	var all bytes.Buffer
 	for _, space := range in.spaces {
 		m := clone(in.configMap)
@@ -241,6 +247,54 @@ func (in *injection) stream(text []byte) ([]byte, error) {
 	}
 	all.Write(bytes.TrimPrefix(out.Bytes(), []byte("---\n")))
 	return all.Bytes(), nil
+}
+
+// A described is what an object says of itself, or those in a list.
+type described struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Items    []described
+}
+
+// configMaps are the ConfigMaps that an object is or has. In a list that says the kind of its
+// objects, they need not.
+func (d described) configMaps(kind string) (list []described) {
+	if d.Kind != "" {
+		kind = d.Kind
+	}
+	of, isList := strings.CutSuffix(kind, "List")
+	switch {
+	case kind == "ConfigMap":
+		return []described{d}
+	case isList:
+		for _, item := range d.Items {
+			list = append(list, item.configMaps(of)...)
+		}
+	}
+	return list
+}
+
+// take notes the ConfigMaps of a document that are called as the one that is printed.
+func (in *injection) take(n *yaml.Node, document int) error {
+	var d described
+	if value(n, "kind") != "ConfigMap" && !strings.HasSuffix(value(n, "kind"), "List") {
+		return nil
+	}
+	if err := n.Decode(&d); err != nil {
+		return fmt.Errorf("reading its kind and name: %w", err)
+	}
+	for _, m := range d.configMaps("") {
+		if m.Metadata.Name == "holdgate" {
+			in.taken = append(in.taken, takenMap{m.Metadata.Namespace, document})
+		}
+	}
+	return nil
+}
+
+// A takenMap is a ConfigMap holdgate that inject did not make.
+type takenMap struct {
+	space    string // its namespace; empty where it names none
+	document int    // that has it
 }
 
 func isOwnMap(n *yaml.Node) bool {
@@ -285,7 +339,15 @@ func hasContainers(n *yaml.Node) bool {
 func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 	kind := value(n, "apiVersion") + "/" + value(n, "kind")
 	if kind == "v1/List" {
-		for _, item := range items(child(n, "items")) {
+		list := child(n, "items")
+		if list != nil && list.Kind == yaml.AliasNode || slices.ContainsFunc(items(list), func(item *yaml.Node) bool { return item.Kind == yaml.AliasNode }) {
+			return false, errors.New("the List uses YAML aliases for what it lists: expand them first")
+		}
+		if all := len(items(list)); all > 0 {
+			list.Content = slices.DeleteFunc(list.Content, isOwnMap) // printed anew, or another is used
+			changed = len(list.Content) < all
+		}
+		for _, item := range items(list) {
 			one, err := in.object(item)
 			if changed = changed || one; err != nil {
 				return changed, err
