@@ -99,7 +99,7 @@ func TestVotesAreSigned(t *testing.T) {
 	}
 
 	// A key signs in.
-	browse(t, ctx, chromedp.Click(`//button[.="Sign out"]`), chromedp.WaitVisible(`form[data-passkey=open] button`), chromedp.Click(`form[data-passkey=open] button`),
+	browse(t, ctx, chromedp.Click(`//form[@class="out"]//button`), chromedp.WaitVisible(`form[data-passkey=open] button`), chromedp.Click(`form[data-passkey=open] button`),
 		chromedp.WaitVisible(`//span[@class="me" and .="ada"]`))
 
 	verifySigned(t, h.log)
