@@ -233,7 +233,7 @@ func (x *Exchange) draft(c holdgate.Call, d holdgate.Decision, digest holdgate.D
 		Header: record.Current(), ID: record.NewID(), Exchange: x.name(), Status: holdgate.StatusPending,
 		Kind: h.Kind, Gate: h.Gate, Risk: d.Risk, Rule: d.Rule, Reason: d.Reason, Message: h.Message,
 		Agent: x.who.Agent.ID, Proven: x.who.Agent.Proven, Confinement: x.who.Agent.Confinement,
-		Proofs: x.who.Agent.Proofs, Labels: x.who.Agent.Labels,
+		Proofs: x.who.Agent.Proofs, Labels: besidesOwner(x.who.Agent.Labels),
 		Session: x.who.Session.ID, Door: x.who.Door,
 		Call: record.StoreCall(shown, digest), Briefing: record.StoreBriefing(told),
 		Options: h.Options, Allow: answerable(h, editable(c, hidden)), Required: h.Required, Approvers: h.Approvers,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,14 +47,27 @@ func (q *Queue) redactions(ctx context.Context, id string, args json.RawMessage)
 func withArguments(r *record.StoredRequest, args json.RawMessage) holdgate.Call {
 	c := holdgate.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Position: r.Call.Position, Door: r.Door, Time: time.Now(),
-		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Proofs: r.Proofs, Labels: r.Labels},
+		Agent:   holdgate.Agent{ID: r.Agent, Proven: r.Proven, Confinement: r.Confinement, Proofs: r.Proofs, Labels: maps.Clone(r.Labels)},
 		Session: holdgate.Session{ID: r.Session},
 		Tool:    &holdgate.Tool{Name: r.Call.Tool, Server: r.Call.Server, Arguments: args},
 	}
-	if r.Owner != "" && r.Labels == nil { // stored before labels were
-		c.Agent.Labels = map[string]string{record.LabelOwner: r.Owner}
+	if r.Owner != "" {
+		if c.Agent.Labels == nil {
+			c.Agent.Labels = make(map[string]string)
+		}
+		c.Agent.Labels[record.LabelOwner] = r.Owner
 	}
 	return c
+}
+
+// besidesOwner are the labels of an agent that are stored with a request: the owner has a
+// member of their own there.
+func besidesOwner(labels map[string]string) map[string]string {
+	rest := maps.Clone(labels)
+	if delete(rest, record.LabelOwner); len(rest) == 0 {
+		return nil
+	}
+	return rest
 }
 
 // An Answered is what a person would have answered to a request with an edit.

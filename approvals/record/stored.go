@@ -132,7 +132,7 @@ type StoredRequest struct {
 	Proven        bool                   `json:"proven,omitempty"`
 	Confinement   string                 `json:"confinement,omitempty"`
 	Proofs        holdgate.Proofs        `json:"proofs,omitzero"`
-	Labels        map[string]string      `json:"labels,omitempty"` // of the agent
+	Labels        map[string]string      `json:"labels,omitempty"` // of the agent, but for its owner
 	Session       string                 `json:"session"`
 	Door          string                 `json:"door"`
 	Call          storedCall             `json:"call"`
