@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
@@ -152,44 +151,6 @@ func newInjection(dns []netip.Addr, configMap, claim, image, netfilter string) (
 	return in, nil
 }
 
-// inPodRules has each pod make its rules itself, which let DNS pass to the servers that
-// Kubernetes has it ask.
-const inPodRules = `
-volume: {name: holdgate-rules, emptyDir: {medium: Memory}}
-container:
-  name: holdgate-rules
-  command: [holdgate, netfilter, --config, /etc/holdgate/holdgate.yaml, --uid, "@UID@", --output, /run/holdgate-rules/rules.nft]
-  resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 256Mi}}
-  volumeMounts:
-    - {name: holdgate, mountPath: /etc/holdgate, readOnly: true}
-    - {name: holdgate-rules, mountPath: /run/holdgate-rules}
-load: [nft, -f, /run/holdgate-rules/rules.nft]
-loads:
-  - {name: holdgate-rules, mountPath: /run/holdgate-rules, readOnly: true}
-`
-
-func (in *injection) readServers() error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(inPodRules, "@UID@", strconv.Itoa(sidecarUID))), &doc); err != nil {
-		return fmt.Errorf("reading what makes a pod's rules: %w", err)
-	}
-	parts, spec := doc.Content[0], child(in.pod, "spec")
-	plain(parts)
-	drop(child(in.configMap, "data"), "rules.nft")
-	inits := child(spec, "initContainers")
-	makes, sidecar := child(parts, "container"), named(inits, "holdgate")
-	for _, same := range []string{"image", "securityContext"} {
-		set(makes, same, clone(child(sidecar, same)))
-	}
-	loads := named(inits, "holdgate-netfilter")
-	set(loads, "command", child(parts, "load"))
-	set(loads, "volumeMounts", child(parts, "loads"))
-	inits.Content = append([]*yaml.Node{makes}, inits.Content...)
-	volumes := child(spec, "volumes")
-	volumes.Content = append(volumes.Content, child(parts, "volume"))
-	return nil
-}
-
 // stream injects into each document of a stream, and keeps the others byte for byte.
 func (in *injection) stream(text []byte) ([]byte, error) {
 	var out bytes.Buffer
@@ -247,58 +208,6 @@ func (in *injection) stream(text []byte) ([]byte, error) {
 	}
 	all.Write(bytes.TrimPrefix(out.Bytes(), []byte("---\n")))
 	return all.Bytes(), nil
-}
-
-// A described is what an object says of itself, or those in a list.
-type described struct {
-	Kind     string
-	Metadata struct{ Name, Namespace string }
-	Items    []described
-}
-
-// configMaps are the ConfigMaps that an object is or has. In a list that says the kind of its
-// objects, they need not.
-func (d described) configMaps(kind string) (list []described) {
-	if d.Kind != "" {
-		kind = d.Kind
-	}
-	of, isList := strings.CutSuffix(kind, "List")
-	switch {
-	case kind == "ConfigMap":
-		return []described{d}
-	case isList:
-		for _, item := range d.Items {
-			list = append(list, item.configMaps(of)...)
-		}
-	}
-	return list
-}
-
-// take notes the ConfigMaps of a document that are called as the one that is printed.
-func (in *injection) take(n *yaml.Node, document int) error {
-	var d described
-	if value(n, "kind") != "ConfigMap" && !strings.HasSuffix(value(n, "kind"), "List") {
-		return nil
-	}
-	if err := n.Decode(&d); err != nil {
-		return fmt.Errorf("reading its kind and name: %w", err)
-	}
-	for _, m := range d.configMaps("") {
-		if m.Metadata.Name == "holdgate" {
-			in.taken = append(in.taken, takenMap{m.Metadata.Namespace, document})
-		}
-	}
-	return nil
-}
-
-// A takenMap is a ConfigMap holdgate that inject did not make.
-type takenMap struct {
-	space    string // its namespace; empty where it names none
-	document int    // that has it
-}
-
-func isOwnMap(n *yaml.Node) bool {
-	return value(n, "kind") == "ConfigMap" && value(child(n, "metadata", "labels"), "app.kubernetes.io/managed-by") == "holdgate-inject"
 }
 
 // podAt is where an object of a kind has its pod's specification.
@@ -417,54 +326,6 @@ func (in *injection) shared(name string, n *yaml.Node) error {
 		in.said = append(in.said, name+": set concurrencyPolicy: Forbid: else two jobs want the same state")
 	}
 	return nil
-}
-
-// ownNames are those of what an injection adds to a pod, by any flags.
-var ownNames = map[string][]string{
-	"volumes":        {"holdgate", "holdgate-state", "holdgate-rules"},
-	"initContainers": {"holdgate-rules", "holdgate-netfilter", "holdgate"},
-}
-
-// ownVolumes are the kinds that these volumes can be of.
-var ownVolumes = map[string][]string{"holdgate": {"configMap"}, "holdgate-state": {"emptyDir", "persistentVolumeClaim"}, "holdgate-rules": {"emptyDir"}}
-
-// injected reports whether an earlier injection put Holdgate into a pod: the sidecar and what
-// loads the rules, as it makes them.
-func injected(spec *yaml.Node) bool {
-	inits := child(spec, "initContainers")
-	sidecar, loads := named(inits, "holdgate"), named(inits, "holdgate-netfilter")
-	mounts := child(sidecar, "volumeMounts")
-	return value(sidecar, "restartPolicy") == "Always" && value(child(sidecar, "securityContext"), "runAsUser") == strconv.Itoa(sidecarUID) &&
-		named(mounts, "holdgate") != nil && named(mounts, "holdgate-state") != nil && loads != nil
-}
-
-// takenName is what of a pod has a name of Holdgate's and is not of an earlier injection;
-// empty where nothing has.
-func takenName(spec *yaml.Node) string {
-	before := injected(spec)
-	for _, v := range items(child(spec, "volumes")) {
-		name := value(v, "name")
-		if slices.Contains(ownNames["volumes"], name) && !(before && slices.ContainsFunc(ownVolumes[name], func(kind string) bool { return child(v, kind) != nil })) {
-			return "volume " + name
-		}
-	}
-	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
-		for _, c := range items(child(spec, list)) {
-			if slices.Contains(ownNames["initContainers"], value(c, "name")) && !(before && list == "initContainers") {
-				return "container " + value(c, "name")
-			}
-		}
-	}
-	return ""
-}
-
-// remove takes out what an earlier injection put in, so that flags of today count.
-func remove(spec *yaml.Node) {
-	for list, names := range ownNames {
-		if theirs := child(spec, list); theirs != nil {
-			theirs.Content = slices.DeleteFunc(theirs.Content, func(n *yaml.Node) bool { return slices.Contains(names, value(n, "name")) })
-		}
-	}
 }
 
 // put puts Holdgate into a pod.
