@@ -4,12 +4,15 @@ package packages_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +94,66 @@ func TestPackagesHaveAllThatBelongsToThem(t *testing.T) {
 			}
 			namesNoMachine(t, all)
 		})
+	}
+}
+
+// Beside each archive lies the bill of materials of its own program; a package has its bill in it.
+func TestArchivesHaveTheirBillBesideThem(t *testing.T) {
+	for _, file := range built(t) {
+		name := strings.TrimSuffix(strings.TrimSuffix(file, ".tar.gz"), ".zip")
+		if name == file {
+			continue
+		}
+		raw, err := os.ReadFile(name + ".cdx.json")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var bill struct {
+			BOMFormat  string
+			Metadata   struct{ Component struct{ PURL string } }
+			Components []struct{ Name string }
+		}
+		if err := json.Unmarshal(raw, &bill); err != nil || bill.BOMFormat != "CycloneDX" {
+			t.Errorf("%s: %v, format %q", name, err, bill.BOMFormat)
+		}
+		system, processor := platform(file)
+		if of := bill.Metadata.Component.PURL; !strings.Contains(of, "goarch="+processor) || !strings.Contains(of, "goos="+system) {
+			t.Errorf("%s: the bill is of %s", name, of)
+		}
+		if !slices.ContainsFunc(bill.Components, func(c struct{ Name string }) bool { return c.Name == "github.com/open-policy-agent/opa" }) {
+			t.Errorf("%s: the bill names no OPA", name)
+		}
+	}
+}
+
+// The list of checksums names every file that is given away, and no other.
+func TestChecksumsAreOfWhatIsThere(t *testing.T) {
+	files := built(t)
+	folder := filepath.Dir(files[0])
+	bills, err := filepath.Glob(filepath.Join(folder, "*.cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, file := range append(files, bills...) {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[filepath.Base(file)] = fmt.Sprintf("%x", sha256.Sum256(raw))
+	}
+	list, err := os.ReadFile(filepath.Join(folder, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(list)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		got[name] = sum
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("checksums.txt has %v, want %v", got, want)
 	}
 }
 
