@@ -70,7 +70,7 @@ func (a agents) decideHooked(ctx context.Context, agent hook.Agent, from gate.Fr
 		return agentapi.HookVerdict{Status: holdgate.StatusPending, Request: e.Request().ID, Text: wire.Mark + "This call was not run yet: " +
 			x.WaitsFor([]*gate.Evaluation{e}) + ". Call the tool again with the same arguments to pick up the decision."}, nil
 	default:
-		e.Refuse(gate.NoticeError(e.Call, err))
+		x.Fail(ctx, e, err)
 	}
 	return a.hooked(ctx, x, e, agent)
 }

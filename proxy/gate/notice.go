@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -112,8 +113,23 @@ func NoticeUneditable(c holdgate.Call, err error) string {
 	return wire.Mark + fmt.Sprintf("%s: an approver gave it other arguments, which cannot be sent (%s). Tell the user.", Undone(c), holdgate.Bounded(err.Error(), 300))
 }
 
-// NoticeError stands in the place of a call that could not be judged or held.
-func NoticeError(c holdgate.Call, err error) string {
+// Fail refuses a call that could not be judged or held: its agent is stopped, or else
+// something is wrong that people have to look at, and is logged.
+func (x *Exchange) Fail(ctx context.Context, e *Evaluation, err error) {
+	if s, halted := Halted(err); halted {
+		e.Refuse(NoticeStopped(Undone(e.Call), s))
+		return
+	}
+	var tool string
+	if e.Call.Tool != nil {
+		tool = e.Call.Tool.Name
+	}
+	x.g.c.Logger.ErrorContext(ctx, "refusing a call", "kind", e.Call.Kind, "tool", tool, "approval", e.request.ID, "err", err)
+	e.Refuse(noticeError(e.Call, err))
+}
+
+// noticeError stands in the place of a call that could not be judged or held.
+func noticeError(c holdgate.Call, err error) string {
 	return wire.Mark + fmt.Sprintf("%s: Holdgate cannot hold or log calls at the moment (%s). Tell the user; try again later.",
 		Undone(c), holdgate.Bounded(err.Error(), 300))
 }

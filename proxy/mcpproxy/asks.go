@@ -49,10 +49,10 @@ func (m *relay) permitAsk(ctx context.Context, ask mcp.Message) (refused string,
 	if q.Request().ID != "" {
 		defer x.Done(ctx, true, "")
 	}
-	switch {
-	case err != nil:
-		return gate.NoticeError(q.Call, err), nil
-	case !q.Released():
+	if err != nil {
+		x.Fail(ctx, q, err)
+	}
+	if !q.Released() {
 		return q.Verdict().Notice, nil
 	}
 	m.p.asked.Add(m.askKey(ask), ask.Method)

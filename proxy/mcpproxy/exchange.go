@@ -175,7 +175,7 @@ func (m *exchange) run() error {
 	held := false
 	for _, q := range qs {
 		if err := m.x.Decide(trace.Carry(m.p.c.Life, m.R.Context()), q); err != nil {
-			q.Refuse(gate.NoticeError(q.Call, err))
+			m.x.Fail(m.R.Context(), q, err)
 		}
 		held = held || q.Undecided()
 	}

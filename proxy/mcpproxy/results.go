@@ -149,11 +149,8 @@ func (m *relay) judgeResult(ctx context.Context, x *gate.Exchange, sent sentCall
 	case waits == nil && kept:
 		defer x.Done(ctx, true, "")
 	}
-	if s, halted := gate.Halted(err); halted {
-		return sent.msg.Refusal(gate.NoticeStopped(gate.Undone(q.Call), s)), nil
-	}
 	if err != nil {
-		return sent.msg.Refusal(gate.NoticeError(q.Call, err)), nil
+		x.Fail(ctx, q, err)
 	}
 	if !q.Released() {
 		return sent.msg.Refusal(q.Verdict().Notice), nil

@@ -259,8 +259,7 @@ func (a *answer) judgePart(p wire.Part) *gate.Evaluation {
 	before := a.held.Swap(true) // while it is being decided, for the client may leave at any moment
 	a.x.Asked(p.Call)
 	if err := a.x.Decide(trace.Carry(a.f.c.Life, a.R.Context()), q); err != nil {
-		a.f.c.Logger.ErrorContext(a.R.Context(), "refusing a call", "tool", c.Tool.Name, "err", err)
-		q.Refuse(gate.NoticeError(c, err))
+		a.x.Fail(a.R.Context(), q, err)
 	}
 	if q.Undecided() {
 		a.x.Became(p.Call, q)
