@@ -121,7 +121,7 @@ var imports = map[string][]string{
 	"proxy/route":          {".", "proxy/wire", "approvals", "proxy/mcp"}, // and each model format
 	"proxy/upstream":       {".", "proxy/credential", "proxy/http1", "proxy/openfiles", "proxy/route", "proxy/wire"},
 	"proxy/mcphost":        {"proxy/mcp", "proxy/mcpproxy/stdio", "proxy/wire"},
-	"proxy/mcpproxy/stdio": {".", "proxy/mcp", "proxy/route", "proxy/wire"},
+	"proxy/mcpproxy/stdio": {".", "proxy/mcp", "proxy/route", "proxy/trace/environ", "proxy/wire"},
 	"proxy/mcpproxy":       {".", "proxy/trace", "approvals", "approvals/sessions", "rego", "rego/facts", "proxy/caller", "proxy/gate", "proxy/keepalive", "proxy/mcp", "proxy/mcphost", "proxy/mcpproxy/stdio", "proxy/route", "proxy/steps", "proxy/upstream", "proxy/wire", "approvals/tasks", "approvals/tools", "approvals/redact", "approvals/agents"},
 	"proxy/trace":          {"."},
 	"proxy/trace/environ":  {},

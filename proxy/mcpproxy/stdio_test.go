@@ -131,6 +131,7 @@ func TestStdioPassesByteForByte(t *testing.T) {
 		`{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}},"jsonrpc":"2.0","id":0}`,
 		` {"jsonrpc":"2.0",  "method":"notifications\/initialized"}` + "\r",
 		proxytest.ToolCall("1.0", "x"),
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"f","_meta":{"traceparent": "00-` + callersTrace + `-b7ad6b7169203331-01","tracestate":"ä"}}}`,
 		`{"jsonrpc":"2.0","id":"ä","method":"acme/unknown","params":{"z":1,"a":1e400},"more":[]}`,
 		`{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`,
 		`{"jsonrpc":"2.0","id":8,"error":{"code":1,"message":"no"}}`,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdgate/holdgate/proxy/mcp"
 	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/trace/environ"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -227,6 +228,7 @@ func (c *Call) run(ctx context.Context, t route.Target) {
 		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
 		Body:   io.NopCloser(bytes.NewReader(c.line)), ContentLength: int64(len(c.line)),
 	}).WithContext(ctx)
+	c.takeTrace(r.Header)
 	whole := c.ss.proxy.Serve(w, r, &t) == nil
 	c.forget()
 	c.ss.left(c)
@@ -239,6 +241,25 @@ func (c *Call) run(ctx context.Context, t route.Target) {
 		}
 	}
 	c.move()
+}
+
+// takeTrace takes what the message says of its trace for what headers say of a request's.
+func (c *Call) takeTrace(h http.Header) {
+	if len(c.msgs) != 1 {
+		return
+	}
+	parent, state := c.msgs[0].Trace()
+	said := map[string]string{"TRACEPARENT": parent, "TRACESTATE": state}
+	environ.Tell(func(name string) string { return said[name] }, h.Set)
+}
+
+// traced tells the server the trace that headers name, as MCP has it.
+func (c *Call) traced(body []byte, h http.Header) []byte {
+	parent := h.Get("Traceparent")
+	if parent == "" || len(c.msgs) != 1 {
+		return body
+	}
+	return c.msgs[0].WithTrace(body, parent, h.Get("Tracestate"))
 }
 
 // finish takes no more answers. It returns the numbers of the lines that were some.
@@ -279,7 +300,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !c.send() {
 		return nil, context.Canceled
 	}
-	c.ss.write(Frame{Kind: Server, Seq: c.seq, Line: Line(body)})
+	c.ss.write(Frame{Kind: Server, Seq: c.seq, Line: Line(c.traced(body, r.Header))})
 	c.move()
 	resp := accepted(r)
 	if len(c.ids) == 0 {
