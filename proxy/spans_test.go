@@ -168,6 +168,9 @@ func TestAPollHasNoSpanUnlessItTakesTheAnswerUp(t *testing.T) {
 		if s.Name == "hold" && (s.Parent.SpanID() != got[1].SpanContext.SpanID() || said(s, "holdgate.approval.id") != id || len(s.Events) != 1 || s.Events[0].Name != "vote") {
 			t.Errorf("the hold is %v", s)
 		}
+		if s.Name == "hold" && (len(s.Links) != 1 || !s.Links[0].SpanContext.Equal(got[0].SpanContext)) {
+			t.Errorf("the hold is linked to %v, want the span that asked", s.Links)
+		}
 	}
 	if !strings.Contains(fmt.Sprint(to.GetSpans()), "hold") {
 		t.Error("there is no hold")
@@ -198,6 +201,9 @@ func TestLinesOfEachDoorHaveTheRequest(t *testing.T) {
 	for name, ask := range map[string]func(*proxytest.Sidecar){
 		"a gate": func(g *proxytest.Sidecar) {
 			g.AskAPI(http.MethodPost, "/v1/gates", `{"type":"before_commit","message":"Commit?"}`, "Traceparent", traceparent)
+		},
+		"a hook": func(g *proxytest.Sidecar) {
+			g.AskAPI(http.MethodPost, "/v1/hooks/claude", `{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"/w","tool_name":"Bash","tool_input":{"command":"gated"},"tool_use_id":"toolu_1"}`, "Traceparent", traceparent)
 		},
 		"AuthZEN": func(g *proxytest.Sidecar) {
 			g.AskAPI(http.MethodPost, "/access/v1/evaluation", `{"subject":{"type":"user","id":"alice"},"action":{"name":"read"},"resource":{"type":"record","id":"gated"}}`, "Traceparent", traceparent, "Authorization", "Bearer "+proxytest.AnnsToken)

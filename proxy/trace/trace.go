@@ -39,7 +39,7 @@ const Scope = "github.com/holdgate/holdgate"
 
 // NewTracer returns what [Begin] makes spans with.
 func NewTracer(p trace.TracerProvider) trace.Tracer {
-	return p.Tracer(Scope, trace.WithSchemaURL(SchemaURL))
+	return &tracer{Tracer: p.Tracer(Scope, trace.WithSchemaURL(SchemaURL)), asked: map[string]trace.SpanContext{}}
 }
 
 // A followed request is in the context of all that is done for it.
@@ -234,6 +234,7 @@ func (p Policy) Decided(d holdgate.Decision) {
 // Asked notes that people are asked, on the span of the request that has them asked.
 func Asked(ctx context.Context, id, rule string) {
 	if f := of(ctx); f != nil && f.tracer != nil {
+		remember(f.tracer, id, f.span().SpanContext())
 		f.span().AddEvent("asked", trace.WithAttributes(attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName))))
 	}
 }
@@ -245,13 +246,14 @@ type Vote struct {
 }
 
 // Held adds the span of a question to people that has ended. It began before this
-// connection where the agent has come back for the answer.
+// connection where the agent has come back for the answer: then it has a link to the span
+// that had people asked.
 func Held(ctx context.Context, id, rule, status string, asked, ended time.Time, votes []Vote) {
 	f := of(ctx)
 	if f == nil || f.tracer == nil {
 		return
 	}
-	_, span := f.tracer.Start(trace.ContextWithSpan(ctx, f.span()), "hold", trace.WithTimestamp(asked), trace.WithAttributes(
+	_, span := f.tracer.Start(trace.ContextWithSpan(ctx, f.span()), "hold", trace.WithTimestamp(asked), linked(f.tracer, id, f.span().SpanContext()), trace.WithAttributes(
 		attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName)), attribute.String("holdgate.approval.status", status)))
 	for _, v := range votes {
 		span.AddEvent("vote", trace.WithTimestamp(v.At), trace.WithAttributes(attribute.String("holdgate.vote.decision", v.Decision), attribute.String("holdgate.vote.channel", v.Channel)))

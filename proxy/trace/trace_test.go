@@ -3,9 +3,11 @@ package trace_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,9 +23,8 @@ import (
 var tool = holdgate.Call{Kind: holdgate.KindToolCall, ID: "toolu_1", Tool: &holdgate.Tool{Name: "Bash", Arguments: []byte(`{"command":"ls"}`)}}
 
 // follow takes a request the way that one of an agent takes.
-func follow(t oteltrace.Tracer) {
-	r := httptest.NewRequest("POST", "/up/anthropic/v1/messages", nil)
-	r, end := trace.Begin(r, t, http.Header{}, "base-url")
+func follow(r *http.Request, t oteltrace.Tracer, answer http.Header) {
+	r, end := trace.Begin(r, t, answer, "base-url")
 	defer end()
 	trace.From(r.Context(), holdgate.Agent{ID: "default"}, "default", "anthropic", "anthropic")
 	for range 2 {
@@ -32,6 +33,21 @@ func follow(t oteltrace.Tracer) {
 	}
 	_, answered := trace.Sent(r, "anthropic")
 	answered(200, nil)
+}
+
+func posted() *http.Request { return httptest.NewRequest("POST", "/up/anthropic/v1/messages", nil) }
+
+// Without traces a request costs as little as docs/operations.md says.
+func TestWithoutTracesItCostsLittle(t *testing.T) {
+	r, h := posted(), http.Header{}
+	says := fmt.Sprintf("Without traces a request costs %.0f allocations", testing.AllocsPerRun(100, func() { follow(r, nil, h) }))
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), says) {
+		t.Errorf("docs/operations.md does not say: %s", says)
+	}
 }
 
 func TestARequestThatIsKeptEndsLater(t *testing.T) {
@@ -70,25 +86,19 @@ func TestLinesAboutARequestSaySo(t *testing.T) {
 }
 
 func BenchmarkOff(b *testing.B) {
+	r, h := posted(), http.Header{}
 	b.ReportAllocs()
 	for b.Loop() {
-		follow(nil)
+		follow(r, nil, h)
 	}
 }
 
 func BenchmarkOn(b *testing.B) {
 	p := sdk.NewTracerProvider(sdk.WithBatcher(tracetest.NewNoopExporter()))
 	b.Cleanup(func() { _ = p.Shutdown(context.Background()) })
-	t := trace.NewTracer(p)
+	r, h, t := posted(), http.Header{}, trace.NewTracer(p)
 	b.ReportAllocs()
 	for b.Loop() {
-		follow(t)
-	}
-}
-
-func BenchmarkRequestAlone(b *testing.B) { // what of the above is the benchmark's own
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = httptest.NewRequest("POST", "/up/anthropic/v1/messages", nil)
+		follow(r, t, h)
 	}
 }
