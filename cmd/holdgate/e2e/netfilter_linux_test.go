@@ -152,6 +152,7 @@ func TestInsideTheNetwork(t *testing.T) {
 			t.Errorf("somebody else: %v", got)
 		}
 	})
+	t.Run("in a pod that was injected", func(t *testing.T) { injectedPods(t, dir, string(own), ca) })
 }
 
 // A probe is something that a program of the agent's tries.
