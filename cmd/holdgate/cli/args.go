@@ -11,7 +11,8 @@ import (
 // interspersed moves the flags of a command before its arguments, so that
 // "deny ID --reason no" means what it says: the flag parser stops at the first
 // argument and would take the rest for arguments too. What follows "--" stays
-// as it is. A flag whose value is missing ends the line, for the parser to name.
+// as it is. A flag whose value is missing ends the line, for the parser to name. Where help
+// is asked for the arguments go: the parser would look for help on the first of them.
 func interspersed(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -19,7 +20,7 @@ func interspersed(app *cli.App, args []string) []string {
 	out, rest := args[:1:1], args[1:]
 	flags, list, takes := app.Flags, app.Commands, false
 	for len(list) > 0 {
-		n, whole := leadingFlags(flags, rest)
+		n, whole, _ := leadingFlags(flags, rest)
 		out, rest = append(out, rest[:n]...), rest[n:]
 		if !whole {
 			return out
@@ -38,12 +39,14 @@ func interspersed(app *cli.App, args []string) []string {
 		}
 	}
 	var words []string
+	helps := false
 	for len(rest) > 0 {
 		if rest[0] == "--" {
 			words = append(words, rest[1:]...)
 			break
 		}
-		n, whole := leadingFlags(flags, rest)
+		n, whole, help := leadingFlags(flags, rest)
+		helps = helps || help
 		out, rest = append(out, rest[:n]...), rest[n:]
 		if !whole {
 			return out
@@ -52,6 +55,9 @@ func interspersed(app *cli.App, args []string) []string {
 			continue
 		}
 		words, rest = append(words, rest[0]), rest[1:]
+	}
+	if helps {
+		words = nil
 	}
 	return append(append(out, "--"), words...)
 }
@@ -94,20 +100,22 @@ func find(list []*cli.Command, words []string) *cli.Command {
 }
 
 // leadingFlags counts the words at the beginning that are flags and their
-// values. Whole is false where the last flag's value is missing.
-func leadingFlags(flags []cli.Flag, words []string) (n int, whole bool) {
+// values. Whole is false where the last flag's value is missing, and help is true where
+// one asks for help.
+func leadingFlags(flags []cli.Flag, words []string) (n int, whole, help bool) {
 	for n < len(words) && len(words[n]) > 1 && words[n][0] == '-' && words[n] != "--" {
 		name, _, hasValue := strings.Cut(strings.TrimLeft(words[n], "-"), "=")
 		n++
+		help = help || name == "h" || name == "help"
 		if !takesValue(flags, name) || hasValue {
 			continue
 		}
 		if n == len(words) {
-			return n, false
+			return n, false, help
 		}
 		n++
 	}
-	return n, true
+	return n, true, help
 }
 
 // takesValue reports whether the flag of this name is followed by a value.
