@@ -34,9 +34,17 @@ func TestTheChartKnowsWhatIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	values, err := os.ReadFile(chart + "values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, key := range reloadable {
 		if name := key[strings.LastIndexByte(key, '.')+1:]; !strings.Contains(string(readme), "`"+name+"`") {
 			t.Errorf("%sREADME.md does not name %s", chart, key)
+		}
+		// Its comment says "the limits of one agent" of those.
+		if !strings.HasPrefix(key, "limits.") && !regexp.MustCompile(`(?m)^# .*\b`+key+`\b`).Match(values) {
+			t.Errorf("%svalues.yaml does not name %s", chart, key)
 		}
 	}
 }
