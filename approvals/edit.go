@@ -72,39 +72,91 @@ func besidesOwner(labels map[string]string) map[string]string {
 
 // An Answered is what a person would have answered to a request with an edit.
 type Answered struct {
-	Gate, Rule, By string
-	Also           []string // other rules that the request asks for
-	Dir            string   // in which the call starts; empty where that is not known
+	Gate, Rule string
+	By         string   // empty: policy is asked about the call as nobody has answered for it
+	Also       []string // other rules that the request asks for
+	Dir        string   // in which the call starts; empty where that is not known
+}
+
+// A Judged is what policy says of a request's call as an edit would make it.
+type Judged struct {
+	// Decision is policy's once the editor has answered: what the editor was asked about
+	// already asks nothing more.
+	holdgate.Decision
+	// Risk is that of the edited call by itself, whoever has answered for it. It is low where
+	// no rule asks about it, and not below the request's own where policy is told too little
+	// here to find that.
+	Risk holdgate.Risk
+	// Summary and Target are what a briefing says of the edited call: see [Request.Target].
+	Summary, Target string
 }
 
 // Judge says what the policy of this moment would say of a pending request's call with
 // other arguments, given that by answers with them. Nothing is decided or logged, and
 // policy is asked again when the edited call goes on: what only the agent's connection knows
-// is not known here. It returns ErrNotFound, *EndedError, or ErrAnswer, where the call cannot
-// be edited or too little is known of it: policy would refuse it unchanged too.
-func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) (holdgate.Decision, error) {
+// is not known here. It returns ErrNotFound, *EndedError, ErrNotEntitled where by may not edit
+// the call, or ErrAnswer, where nobody can or too little is known of it: policy would refuse it
+// unchanged too.
+func (q *Queue) Judge(ctx context.Context, id, by string, args json.RawMessage) (Judged, error) {
 	r, err := q.request(ctx, id)
 	if err != nil {
-		return holdgate.Decision{}, err
+		return Judged{}, err
 	}
+	if r.Status.Final() {
+		return Judged{}, &EndedError{Request: r.View(q.People())}
+	}
+	editor, err := editorOf(r, q.People(), by)
 	switch {
-	case r.Status.Final():
-		return holdgate.Decision{}, &EndedError{Request: r.View(q.People())}
+	case err != nil:
+		return Judged{}, err
 	case !r.Call.IsTool || q.c.Judge == nil:
-		return holdgate.Decision{}, fmt.Errorf("%w: policy cannot be asked about an edit of it", ErrAnswer)
+		return Judged{}, fmt.Errorf("%w: policy cannot be asked about an edit of it", ErrAnswer)
 	}
-	a := Answered{Gate: r.Gate, Rule: r.Rule, By: by}
+	asked := Answered{Gate: r.Gate, Rule: r.Rule}
 	for _, f := range r.Also {
-		a.Also = append(a.Also, f.Rule)
+		asked.Also = append(asked.Also, f.Rule)
 	}
 	if r.Similarity != nil {
-		a.Dir, _, _ = strings.Cut(r.Similarity.Dir, "\n")
+		asked.Dir, _, _ = strings.Cut(r.Similarity.Dir, "\n")
 	}
-	d := q.c.Judge(ctx, withArguments(r, args), a)
-	if d.Action == holdgate.Deny && q.c.Judge(ctx, withArguments(r, r.Call.Arguments), a).Action == holdgate.Deny {
-		return holdgate.Decision{}, errUnjudged
+	answered, edited, unchanged := asked, withArguments(r, args), withArguments(r, r.Call.Arguments)
+	answered.By = editor.Name
+	j := Judged{Decision: q.c.Judge(ctx, edited, answered)}
+	if j.Action == holdgate.Deny && q.c.Judge(ctx, unchanged, answered).Action == holdgate.Deny {
+		return Judged{}, errUnjudged
 	}
-	return d, nil
+	j.about(r, edited, q.c.Judge(ctx, edited, asked), q.c.Judge(ctx, unchanged, asked))
+	return j, nil
+}
+
+// editorOf is the person who may edit the request's call, or the error that says why they may
+// not. Who must sign the edit does so when it is sent.
+func editorOf(r *record.StoredRequest, p *people.People, by string) (people.Person, error) {
+	n, err := p.MayAnswer(by)
+	if err != nil {
+		return n, err
+	}
+	if err := r.Eligibility(p).Refuses(n); err != nil {
+		return n, err
+	}
+	return n, takes(r, Vote{Decision: holdgate.AnswerEdit, Digest: r.Call.Digest})
+}
+
+// about says what the edited call is by itself, from what policy decides of it and of the call
+// unchanged while nobody has answered for either.
+func (j *Judged) about(r *record.StoredRequest, edited holdgate.Call, d, unchanged holdgate.Decision) {
+	switch j.Risk = d.Risk; d.Action {
+	case holdgate.Allow:
+		j.Risk = holdgate.RiskLow
+	case holdgate.Deny:
+		j.Risk = "" // the editor's answer alone lets it go on
+	}
+	// Where policy does not find here why the call was held, it may miss the same of the edit.
+	if unchanged.Action != holdgate.Hold || unchanged.Rule != r.Rule || record.Graver(unchanged.Risk, r.Risk) != unchanged.Risk {
+		j.Risk = record.Graver(j.Risk, r.Risk)
+	}
+	told := Request{ID: r.ID, Gate: r.Gate, Call: record.CallView{Tool: &record.ToolView{Name: r.Call.Tool, Server: r.Call.Server}}, Briefing: Brief(edited, d)}
+	j.Summary, j.Target = told.Briefing.Summary, told.Target()
 }
 
 // errUnjudged says that a denial of an edit may come of what is not known of the call here.
@@ -117,11 +169,7 @@ func (q *Queue) permits(ctx context.Context, id string, v Vote) error {
 	if q.c.Judge == nil {
 		return nil
 	}
-	by := v.By
-	if n, known := q.People().Find(by); known {
-		by = n.Name
-	}
-	d, err := q.Judge(ctx, id, by, v.Arguments)
+	d, err := q.Judge(ctx, id, v.By, v.Arguments)
 	if errors.Is(err, errUnjudged) {
 		return nil // policy judges it when it goes on
 	}

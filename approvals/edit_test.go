@@ -312,6 +312,80 @@ func TestPolicyIsAskedAboutEditsOfThoseWhoMayEdit(t *testing.T) {
 	}
 }
 
+// An edit has the risk that policy finds in the edited call itself: that its editor's answer
+// settles the question does not make it less. Where policy does not see here why the call was
+// held, it is not below the call's own.
+func TestTheRiskOfAnEditIsThatOfTheEditedCall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	found := map[string]holdgate.Risk{"rm a.txt": holdgate.RiskHigh, "rm -rf /": holdgate.RiskCritical, "rm odd": "", "make": holdgate.RiskMedium}
+	b.edit = func(c *approvals.Config) {
+		c.Judge = func(_ context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
+			var args struct{ Command string }
+			if err := json.Unmarshal(c.Tool.Arguments, &args); err != nil {
+				t.Error(err)
+			}
+			risk, asks := found[args.Command]
+			if !asks || a.By == "ben" {
+				return holdgate.Decision{Action: holdgate.Allow}
+			}
+			return holdgate.Decision{Action: holdgate.Hold, Rule: a.Rule, Risk: risk}
+		}
+	}
+	b.reopen()
+	x := b.enter("k")
+	defer x.Leave()
+	for i, tt := range []struct {
+		was  string
+		of   holdgate.Risk // the request
+		to   string
+		want holdgate.Risk
+	}{
+		{"rm a.txt", holdgate.RiskHigh, "ls", holdgate.RiskLow},
+		{"rm a.txt", holdgate.RiskHigh, "make", holdgate.RiskMedium},
+		{"rm a.txt", holdgate.RiskHigh, "rm -rf /", holdgate.RiskCritical},
+		{"make", holdgate.RiskMedium, "rm a.txt", holdgate.RiskHigh},
+		{"make", holdgate.RiskMedium, "rm odd", ""},
+		{"rm b.txt", holdgate.RiskHigh, "ls", holdgate.RiskHigh},         // policy lets it go on unchanged here
+		{"rm a.txt", holdgate.RiskCritical, "ls", holdgate.RiskCritical}, // it finds less in it
+		{"rm a.txt", "", "ls", ""},
+	} {
+		r := b.ask(x, bash(i, tt.was), hold(editing, func(d *holdgate.Decision) { d.Risk = tt.of }))
+		got, err := b.queue.Judge(t.Context(), r.ID, "ben", json.RawMessage(`{"command":"`+tt.to+`"}`))
+		if err != nil || got.Action != holdgate.Allow || got.Risk != tt.want {
+			t.Errorf("%s (%s) edited to %s: %s of %q risk, want %q: %v", tt.was, tt.of, tt.to, got.Action, got.Risk, tt.want, err)
+		}
+	}
+}
+
+// What policy says of an edit is told to nobody who may not edit the call.
+func TestAVerdictIsForThoseWhoMayEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	judged := 0
+	b.edit = func(c *approvals.Config) {
+		c.Judge = func(context.Context, holdgate.Call, approvals.Answered) holdgate.Decision {
+			judged++
+			return holdgate.Decision{Action: holdgate.Hold, Rule: "custom.ledger"}
+		}
+	}
+	b.reopen()
+	x := b.enter("k")
+	defer x.Leave()
+	of := func(d *holdgate.Decision) { d.Hold.Approvers.Users = []string{"ben"} }
+	r, unedited := b.ask(x, bash(0, "rm a.txt"), hold(editing, of)), b.ask(x, bash(1, "rm a.txt"), hold(of, func(d *holdgate.Decision) { d.Hold.Allow = []string{"steer"} }))
+	for by, want := range map[string]error{"ben": nil, "ana": people.ErrNotEntitled, "mallory": people.ErrNotEntitled, "": people.ErrNotEntitled} {
+		judged = 0
+		got, err := b.queue.Judge(t.Context(), r.ID, by, json.RawMessage(`{"command":"rm b.txt"}`))
+		if !errors.Is(err, want) || (err == nil) != (want == nil) || (got.Rule != "") != (want == nil) || (judged > 0) != (want == nil) {
+			t.Errorf("%q is told %q, after %d questions: %v", by, got.Rule, judged, err)
+		}
+	}
+	if _, err := b.queue.Judge(t.Context(), unedited.ID, "ben", json.RawMessage(`{"command":"ls"}`)); !errors.Is(err, approvals.ErrAnswer) {
+		t.Errorf("of a call that cannot be edited: %v", err)
+	}
+}
+
 // Policy is told what is stored of the agent. Where it would refuse the call unchanged too, what
 // it says of an edit comes of what is not known, and the edit is judged when it goes on.
 func TestAnEditIsRefusedForWhatItChanges(t *testing.T) {

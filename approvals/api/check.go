@@ -15,14 +15,18 @@ type Check struct {
 	Arguments jsontext.Value `json:"arguments,omitempty"`
 }
 
-// A Checked is what policy says of an edited call before it is sent.
+// A Checked is what policy says of an edited call before it is sent, to somebody who may edit it.
 type Checked struct {
 	// Schema is the JSON Schema of the tool's arguments, where its server has given one.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Action string          `json:"action,omitempty"` // allow, hold or deny; empty: no arguments were given
 	Rule   string          `json:"rule,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	Risk   holdgate.Risk   `json:"risk,omitempty"`
+	// Risk is that of the edited call by itself, also where its editor's answer is enough.
+	Risk holdgate.Risk `json:"risk,omitempty"`
+	// Summary says what the edited call does, and Target names in a few words what it is about.
+	Summary string `json:"summary,omitempty"`
+	Target  string `json:"target,omitempty"`
 	// Settled says that a hold is by the rule that asks now, which needs no further
 	// approver: the edit itself answers it.
 	Settled bool `json:"settled,omitempty"`
@@ -45,7 +49,7 @@ func (s *Server) check(r *request, in Check) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	c.Action, c.Rule, c.Reason, c.Risk = d.Action.String(), d.Rule, d.Reason, d.Risk
+	c.Action, c.Rule, c.Reason, c.Risk, c.Summary, c.Target = d.Action.String(), d.Rule, d.Reason, d.Risk, d.Summary, d.Target
 	c.Settled = d.Action == holdgate.Hold && d.Rule == shown.Rule && len(d.Also) == 0 && d.Hold.Approvers.Quorum <= 1
 	return c, nil
 }

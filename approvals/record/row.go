@@ -95,3 +95,11 @@ func severity(r holdgate.Risk) int {
 	}
 	return i
 }
+
+// Graver is the greater of two risks. What is not known counts as the greatest.
+func Graver(a, b holdgate.Risk) holdgate.Risk {
+	if severity(a) >= severity(b) {
+		return a
+	}
+	return b
+}

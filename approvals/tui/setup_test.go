@@ -154,8 +154,11 @@ func edited(ctx context.Context, c holdgate.Call, a approvals.Answered) holdgate
 	if err != nil {
 		return holdgate.Decision{Reason: err.Error()}
 	}
-	return engine.Decide(ctx, rego.Input{Call: c, Edited: true, Dir: a.Dir, Home: "/home/ada",
-		Answers: []rego.Answer{{Gate: a.Gate, Rule: a.Rule, Also: a.Also, Decision: holdgate.AnswerEdit, By: a.By}}})
+	in := rego.Input{Call: c, Edited: true, Dir: a.Dir, Home: "/home/ada"}
+	if a.By != "" {
+		in.Answers = []rego.Answer{{Gate: a.Gate, Rule: a.Rule, Also: a.Also, Decision: holdgate.AnswerEdit, By: a.By}}
+	}
+	return engine.Decide(ctx, in)
 }
 
 // A change is what a test wants otherwise of policy's decision.

@@ -78,7 +78,9 @@ func (a *App) redactions(ctx context.Context, c holdgate.Call) ([]string, error)
 func (a *App) judge(ctx context.Context, c holdgate.Call, answered approvals.Answered) holdgate.Decision {
 	in := rego.Input{
 		Call: c, Edited: true, Dir: cmp.Or(answered.Dir, a.o.Dir), Home: a.o.Home, Own: Own(a.c),
-		Answers: []rego.Answer{{Gate: answered.Gate, Rule: answered.Rule, Also: answered.Also, Decision: holdgate.AnswerEdit, By: answered.By}},
+	}
+	if answered.By != "" {
+		in.Answers = []rego.Answer{{Gate: answered.Gate, Rule: answered.Rule, Also: answered.Also, Decision: holdgate.AnswerEdit, By: answered.By}}
 	}
 	if s, err := a.queue.Sessions.Track(ctx, c.Agent.ID, c.Session.ID); err == nil {
 		set := s.Setting()
