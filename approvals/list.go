@@ -25,6 +25,9 @@ const (
 	// maxScanned bounds how many entries of the index one page looks at, however
 	// few of them the filter selects.
 	maxScanned = 20_000
+	// maxRead bounds how many requests of the history one page reads whole: a text is sought
+	// in each of them.
+	maxRead = MaxPage
 )
 
 // Filter selects requests. Zero fields select all.
@@ -100,17 +103,17 @@ type lookup struct {
 	Filter
 
 	prefix, from string
-	scans        int
+	scans, reads int // how many entries of the index it looks at, and how many requests
 }
 
 func (f Filter) lookup() (lookup, error) {
-	l := lookup{Filter: f, prefix: record.PrefixAsked, scans: maxScanned}
+	l := lookup{Filter: f, prefix: record.PrefixAsked, scans: maxScanned, reads: maxRead}
 	if l.Limit > MaxPage {
 		l.Limit = MaxPage
 	}
 	switch {
 	case f.Status == holdgate.StatusPending:
-		l.prefix = record.PrefixPending
+		l.prefix, l.reads = record.PrefixPending, math.MaxInt
 		if l.Limit <= 0 {
 			l.Limit, l.scans = math.MaxInt, math.MaxInt
 		}
@@ -133,7 +136,7 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest) (took bool)) (n
 		if err != nil {
 			return "", err
 		}
-		if l.Limit == 0 || l.scans == 0 {
+		if l.Limit == 0 || l.scans == 0 || l.reads == 0 {
 			return strings.TrimPrefix(p.Key, l.prefix), nil
 		}
 		l.scans--
@@ -144,6 +147,7 @@ func (l lookup) each(tx store.Tx, fn func(*record.StoredRequest) (took bool)) (n
 		if !l.selects(a) {
 			continue
 		}
+		l.reads--
 		var r record.StoredRequest
 		if err := record.Read(tx, record.PrefixRequest+a.ID, &r); err != nil {
 			return "", err

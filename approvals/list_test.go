@@ -105,3 +105,26 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A text is sought in no more of the history than one page reads, and the cursor leads on.
+func TestASearchOfTheHistoryReadsItInPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	x := b.enter("k")
+	first := b.ask(x, bash(0, "rm needle"), hold())
+	for i := range approvals.MaxPage {
+		b.ask(x, bash(i+1, fmt.Sprint("rm ", i)), hold())
+	}
+	f := approvals.Filter{Text: "NEEDLE"}
+	p, err := b.queue.Page(t.Context(), f)
+	if err != nil || len(p.Requests) != 0 || p.Next == "" {
+		t.Errorf("the first page finds %d requests, and leads to %q: %v", len(p.Requests), p.Next, err)
+	}
+	if got, pages := b.pages(f); pages != 2 || !slices.Equal(got, []string{first.ID}) {
+		t.Errorf("on %d pages it finds %q", pages, got)
+	}
+	f.Status = holdgate.StatusPending
+	if got, pages := b.pages(f); pages != 1 || !slices.Equal(got, []string{first.ID}) {
+		t.Errorf("of what waits, on %d pages it finds %q", pages, got)
+	}
+}
