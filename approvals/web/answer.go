@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -50,6 +51,11 @@ func (s *Server) refused(v *visit, r approvals.Request, err error) error {
 	}
 	if p.Request != nil {
 		r = *p.Request
+	} else if v.PostForm.Get("decision") == string(holdgate.AnswerEdit) {
+		if e, ok := s.again(v, r); ok {
+			e.Problem = cmp.Or(e.Problem, p)
+			return s.show(v, p.Status, "edit", "Edit", e)
+		}
 	}
 	return s.showRequest(v, p.Status, r, p)
 }
@@ -76,7 +82,13 @@ func (s *Server) decision(v *visit) (approvals.Request, api.Decision, error) {
 	case holdgate.AnswerDeny, holdgate.AnswerSteer:
 		return r, d, nil
 	}
-	return r, d, released(r, d, f)
+	if err := released(r, d, f); err != nil {
+		return r, d, err
+	}
+	if d.Decision == holdgate.AnswerEdit {
+		return r, d, s.sendable(v, r, string(d.Arguments), f)
+	}
+	return r, d, nil
 }
 
 // written is the answer that a form writes.
@@ -131,11 +143,19 @@ func released(r approvals.Request, d api.Decision, f url.Values) error {
 	if why := closedHere(r, f.Has("full")); why != "" {
 		return wrong("Not approved", "It cannot be approved here: "+why+".")
 	}
-	if w := word(r); w != "" && strings.TrimSpace(f.Get("typed")) != w {
-		return wrong("Not approved", "Type "+w+" into the field to approve it.")
+	if d.Decision == holdgate.AnswerEdit {
+		return nil // it takes what policy's verdict on the edited call says
 	}
-	if sure(r) && !f.Has("sure") {
-		return wrong("Not approved", "It is of high risk: tick the box above the buttons first, then approve it.")
+	return gestured(f, word(r), sure(r), "Not approved", "approve")
+}
+
+// gestured refuses an answer without what it takes besides its button.
+func gestured(f url.Values, typed string, box bool, not, does string) error {
+	if typed != "" && strings.TrimSpace(f.Get("typed")) != typed {
+		return wrong(not, "Type "+typed+" into the field to "+does+" it.")
+	}
+	if box && !f.Has("sure") {
+		return wrong(not, "It is of high risk: tick the box above the buttons first, then "+does+" it.")
 	}
 	return nil
 }

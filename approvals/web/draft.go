@@ -17,6 +17,7 @@ import (
 // A draftView is files of a policy on their way into force.
 type draftView struct {
 	Request  string // that it is drafted from
+	What     string // what that does, where it is known
 	Name     string
 	Files    []draftFile
 	Review   *api.PolicyReview // nil: nobody has seen yet what it would change
@@ -57,6 +58,9 @@ func (s *Server) showDraft(v *visit, d draftView) error {
 	}
 	me, _ := s.c.People().Find(v.signin.credential.Person)
 	d.Pushable, d.Admin = state.Pushable, me.Has(people.RoleAdmin)
+	if r, err := v.api.Request(v.Context(), d.Request); err == nil {
+		d.What = r.Briefing.Summary
+	}
 	status := http.StatusOK
 	if d.Problem != nil {
 		status = d.Problem.Status

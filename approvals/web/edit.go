@@ -1,9 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/record"
 )
 
 // An edit is the arguments of a call as the visitor changes them.
@@ -21,11 +25,11 @@ type edit struct {
 
 	Fields  []field
 	Changes []string
-	Result  string // the arguments as they would be sent, once they are checked
+	Result  string // the arguments as they would be sent; empty where they cannot be
 	Verdict *api.Checked
 	Problem *api.Problem
-	Word    string
-	Sure    bool   // see [requestPage]
+	Word    string // what sending it has to be typed, or nothing
+	Sure    bool   // sending it takes a box that is ticked first
 	Text    string // that goes along
 }
 
@@ -135,7 +139,7 @@ func (s *Server) edit(v *visit) error {
 	if err != nil {
 		return err
 	}
-	e := edit{Request: r, Word: word(r)}
+	e := edit{Request: r}
 	if e.Fields, _, err = s.fields(v, r); err != nil {
 		return err
 	}
@@ -159,7 +163,23 @@ func (s *Server) checkEdit(v *visit) error {
 	if len(values) != len(was) || v.PostForm.Get("digest") != string(r.Call.Digest) {
 		return wrong("No edit", "The form is not that of this call.")
 	}
-	e := edit{Request: r, Word: word(r), Sure: sure(r), Text: v.PostForm.Get("text")}
+	e := edit{Request: r, Text: v.PostForm.Get("text")}
+	if err := e.write(was, members, values); err != nil {
+		return err
+	}
+	if e.Problem == nil {
+		e.judge(s, v)
+	}
+	status := http.StatusOK
+	if e.Problem != nil {
+		status = e.Problem.Status
+	}
+	return s.show(v, status, "edit", "Edit", e)
+}
+
+// write makes the arguments of what the fields of a form have, in the order of the call. What is
+// wrong with them is the edit's problem.
+func (e *edit) write(was []field, members []member, values []string) (err error) {
 	for i, f := range was {
 		f.Value = unbroken(values[i])
 		e.Fields = append(e.Fields, f)
@@ -183,7 +203,7 @@ func (s *Server) checkEdit(v *visit) error {
 		}
 		if !value.IsValid() {
 			e.Problem = wrong("No JSON", old.Name+" is not JSON.")
-			return s.show(v, e.Problem.Status, "edit", "Edit", e)
+			return nil
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -193,15 +213,91 @@ func (s *Server) checkEdit(v *visit) error {
 		}
 		out = append(append(out, ':'), value...)
 	}
-	status := http.StatusOK
 	if e.Result = string(append(out, '}')); len(e.Changes) == 0 {
-		e.Result, e.Problem, status = "", wrong("No edit", "Nothing is changed."), http.StatusUnprocessableEntity
-	} else if c, err := v.api.Check(v.Context(), r.ID, []byte(e.Result)); err == nil && c.Action != "" {
-		e.Verdict = &c
-	} else if err != nil {
-		s.c.Logger.WarnContext(v.Context(), "asking policy about an edit", "approval", r.ID, "error", err)
+		e.Result, e.Problem = "", wrong("No edit", "Nothing is changed.")
 	}
-	return s.show(v, status, "edit", "Edit", e)
+	return nil
+}
+
+// judge asks policy about the arguments as they would be sent.
+func (e *edit) judge(s *Server, v *visit) {
+	c, err := s.verdict(v, e.ID, e.Result)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusForbidden {
+		e.Result, e.Problem = "", p
+		return
+	}
+	if err != nil {
+		s.c.Logger.WarnContext(v.Context(), "asking policy about an edit", "approval", e.ID, "error", err)
+	}
+	e.Verdict = c
+	e.Word, e.Sure = takes(e.Request, c)
+}
+
+// verdict is what policy says of these arguments now.
+func (s *Server) verdict(v *visit, id, arguments string) (*api.Checked, error) {
+	c, err := v.api.Check(v.Context(), id, []byte(arguments))
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// takes is what sending an edit of the request takes besides its button, by policy's verdict on
+// the edited call: a word that is typed, or a box that is ticked. Without a verdict it is what
+// the call itself takes, and no less than the box.
+func takes(r approvals.Request, c *api.Checked) (typed string, box bool) {
+	if c == nil {
+		r.Risk = record.Graver(r.Risk, holdgate.RiskHigh)
+		return word(r), sure(r)
+	}
+	if r.Risk = c.Risk; word(r) != "" {
+		return cmp.Or(c.Target, word(r)), false
+	}
+	return "", sure(r)
+}
+
+// sendable refuses to send an edit without what its verdict of now takes.
+func (s *Server) sendable(v *visit, r approvals.Request, arguments string, f url.Values) error {
+	c, err := s.verdict(v, r.ID, arguments)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusForbidden {
+		return p
+	}
+	if c != nil && c.Action == holdgate.Deny.String() {
+		return wrong("Not sent", "Policy refuses the edited call, by the rule "+c.Rule+": "+c.Reason)
+	}
+	typed, box := takes(r, c)
+	return gestured(f, typed, box, "Not sent", "send")
+}
+
+// again is an edit that was not sent, as its form wrote it, where it can be sent yet.
+func (s *Server) again(v *visit, r approvals.Request) (e edit, ok bool) {
+	f := v.PostForm
+	given, err := objectOf([]byte(f.Get("arguments")))
+	if err != nil || r.Status != holdgate.StatusPending || f.Get("digest") != string(r.Call.Digest) {
+		return e, false
+	}
+	was, members, err := s.fields(v, r)
+	if err != nil {
+		return e, false
+	}
+	values := make([]string, len(was))
+	for _, m := range given {
+		i := slices.IndexFunc(was, func(o field) bool { return o.Name == m.name })
+		if i < 0 {
+			return e, false
+		}
+		if values[i] = string(m.value); was[i].Text && json.Unmarshal(m.value, &values[i]) != nil {
+			return e, false
+		}
+	}
+	e = edit{Request: r, Text: f.Get("text")}
+	if err := e.write(was, members, values); err != nil {
+		return e, false
+	}
+	if e.Problem == nil {
+		e.judge(s, v)
+	}
+	return e, true
 }
 
 // unbroken is a text with the line ends that it had before a form wrote its own.

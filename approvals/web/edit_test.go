@@ -27,3 +27,19 @@ func TestFieldsAreThoseOfTheSchema(t *testing.T) {
 		}
 	}
 }
+
+// A browser is named as people call it, and one that is not known by what it says.
+func TestBrowsersAreNamed(t *testing.T) {
+	for agent, want := range map[string]string{
+		"": "a browser",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36":                                   "Chrome on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36 Edg/156.0.0.0":           "Edge on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Mobile/15E148 Safari/604.1": "Safari on an iPhone",
+		"Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36":                            "Chrome on Android",
+		"curl/8.9 \u202ex": "curl/8.9 ⟨U+202E⟩x",
+	} {
+		if got := browser(agent); got != want {
+			t.Errorf("%s: %q, want %q", agent, got, want)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func python() string {
 func TestTheFirstScreenIsEnough(t *testing.T) {
 	h := newHouse(t)
 	ctx := chromium(t, 1280, 800)
-	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`main`))
+	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), visible(`main`))
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
 	for _, c := range []struct{ tool, arguments, says string }{
 		{"Bash", `{"command":"rm -rf ./build/* *.log"}`, "Deletes ./build/*"},
@@ -80,9 +80,9 @@ func TestTheFirstScreenIsEnough(t *testing.T) {
 			t.Errorf("%.80s: it says %q, want %q", c.arguments, r.Briefing.Summary, c.says)
 		}
 		for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
-			browse(t, ctx, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(origin+"/requests/"+r.ID), chromedp.WaitVisible(`.answer button[value=deny]`))
+			browse(t, ctx, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(origin+"/requests/"+r.ID), visible(`.answer button[value=deny]`))
 			picture(t, ctx, fmt.Sprintf("first-%02d-%d", h.digests, size[0]))
-			for _, part := range []string{"h1", "h1 .risk", ".undo", ".missing", ".answer button[value=deny]", ".answer button[value=approve], .answer .buttons a"} {
+			for _, part := range []string{"h1", "h1 .risk", ".asker", ".undo", ".missing", ".answer button[value=deny]", ".answer button[value=approve], .answer .buttons a"} {
 				if !value(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf(`(list => list.length == 0 && %t || list.some(e => { const b = e.getBoundingClientRect(); return b.height > 0 && b.top >= 0 && b.bottom <= innerHeight && b.right <= innerWidth + 1 }))([...document.querySelectorAll(%q)])`, part == ".missing", part))) {
 					t.Errorf("%d wide, %.80s: %s is not on the first screen", size[0], c.arguments, part)
 				}
@@ -113,7 +113,7 @@ func TestOtherAnswersByKeyAndByFinger(t *testing.T) {
 			},
 			func(t *testing.T, ctx context.Context) {
 				tap(t, ctx, `#text`)
-				browse(t, ctx, chromedp.SendKeys(`#text`, "on a branch"))
+				browse(t, ctx, write(`#text`, "on a branch"))
 				tap(t, ctx, `button[value=steer]`)
 			}},
 		{"choose", choice, holdgate.StatusApproved,
@@ -138,9 +138,9 @@ func TestOtherAnswersByKeyAndByFinger(t *testing.T) {
 					browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 				}
 				r := h.hold(holdgate.RiskMedium, `{"command":"rm -rf build"}`, tt.spec)
-				browse(t, ctx, chromedp.Navigate(h.link("ada", "/requests/"+r.ID)), chromedp.WaitVisible(`.answer button.approve:not([disabled])`))
+				browse(t, ctx, chromedp.Navigate(h.link("ada", "/requests/"+r.ID)), visible(`.answer button.approve:not([disabled])`))
 				do(t, ctx)
-				browse(t, ctx, chromedp.WaitVisible(`.done`))
+				browse(t, ctx, visible(`.done`))
 				if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != tt.is {
 					t.Errorf("it is %s: %+v", now.Status, now.Outcome)
 				}

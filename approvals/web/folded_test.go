@@ -45,8 +45,8 @@ func TestACallIsReadToItsEndBeforeItIsApproved(t *testing.T) {
 	h := newHouse(t)
 	ctx := chromium(t, 390, 844)
 	r := h.hold(holdgate.RiskLow, `{"command":"`+strings.Repeat(`echo a\n`, 50)+`rm -rf /srv"}`, holdgate.HoldSpec{})
-	browse(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(h.link("ada", "/requests/"+r.ID)), chromedp.WaitVisible(`.unread`),
-		chromedp.WaitVisible(`button[value=deny]:not([disabled])`))
+	browse(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(h.link("ada", "/requests/"+r.ID)), visible(`.unread`),
+		visible(`button[value=deny]:not([disabled])`))
 	picture(t, ctx, "unread-390")
 	if !value(t, ctx, chromedp.Evaluate[bool](`document.querySelector("button[value=approve]").disabled`)) {
 		t.Error("it can be approved before it was read")
@@ -62,5 +62,5 @@ func TestACallIsReadToItsEndBeforeItIsApproved(t *testing.T) {
 			requestAnimationFrame(() => requestAnimationFrame(done));
 		})`, chromedp.EvalAwaitPromise))
 	}
-	browse(t, ctx, chromedp.WaitVisible(`button[value=approve]:not([disabled])`), chromedp.KeyEvent("a"), chromedp.WaitVisible(`//p[@class="done" and contains(., "approved")]`))
+	browse(t, ctx, visible(`button[value=approve]:not([disabled])`), chromedp.KeyEvent("a"), visible(`//p[@class="done" and contains(., "approved")]`))
 }

@@ -21,7 +21,7 @@ import (
 // tags are the elements that pages are made of, and attributes those that they have.
 var (
 	tags       = strings.Fields("html head meta title link script body a header nav span form button main div article section h1 h2 h3 p time ul li ol dl dt dd pre code small b label input textarea select option datalist fieldset legend details summary noscript table caption thead tbody tr th td kbd br i")
-	attributes = strings.Fields("lang charset name content rel href src defer class id role aria-live aria-current aria-label aria-labelledby tabindex method action value type hidden disabled checked selected required for rows cols placeholder autocomplete autocapitalize spellcheck formnovalidate formaction open scope pattern title data-live data-state data-until data-risk data-sign data-passkey data-back download inputmode maxlength min max size readonly datetime list step colspan sizes color media")
+	attributes = strings.Fields("lang charset name content rel href src defer class id role aria-live aria-current aria-label aria-labelledby tabindex method action value type hidden disabled checked selected required for rows cols placeholder autocomplete autocapitalize spellcheck formnovalidate formaction open scope pattern title data-live data-state data-until data-risk data-sign data-passkey data-back data-label download inputmode maxlength min max size readonly datetime list step colspan sizes color media")
 )
 
 // script is the one that pages load.

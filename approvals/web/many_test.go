@@ -62,10 +62,10 @@ func BenchmarkManyPending(b *testing.B) {
 	b.Run("first paint in a browser", func(b *testing.B) {
 		const painted = `new Promise(done => new PerformanceObserver(list => list.getEntriesByName("first-contentful-paint").forEach(e => done(e.startTime))).observe({type: "paint", buffered: true}))`
 		ctx := chromium(b, 1280, 800)
-		browse(b, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`.row`))
+		browse(b, ctx, chromedp.Navigate(h.link("ada", "/")), visible(`.row`))
 		var took float64
 		for b.Loop() {
-			browse(b, ctx, chromedp.Reload(), chromedp.WaitVisible(`.row`))
+			browse(b, ctx, chromedp.Reload(), visible(`.row`))
 			took += value(b, ctx, chromedp.Evaluate[float64](painted, chromedp.EvalAwaitPromise))
 		}
 		b.ReportMetric(took/float64(b.N), "ms/paint")

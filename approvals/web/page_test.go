@@ -66,14 +66,16 @@ func newHouse(t testing.TB, change ...func(*api.Config, *web.Config)) *house {
 	q, err := approvals.Open(ctx, approvals.Config{Store: st, Log: log, Digester: digester, SealKey: key, People: persons, Redeem: time.Hour,
 		Judge: func(_ context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
 			switch args := string(c.Tool.Arguments); {
-			case a.By != "ada":
+			case a.By != "ada" && a.By != "":
 				t.Errorf("policy is told that %q edits", a.By)
-			case strings.Contains(args, "rm -rf /\""):
+			case strings.Contains(args, "rm -rf /\""), strings.Contains(args, "vault"):
 				return holdgate.Decision{Action: holdgate.Deny, Rule: "files.root", Reason: "deletes everything"}
 			case strings.Contains(args, "git push"):
 				return holdgate.Decision{Action: holdgate.Hold, Rule: "git.push", Reason: "publishes", Risk: holdgate.RiskHigh}
-			case strings.Contains(args, "rm "):
-				return holdgate.Decision{Action: holdgate.Hold, Rule: a.Rule}
+			case strings.Contains(args, "drop"):
+				return holdgate.Decision{Action: holdgate.Hold, Rule: "db.drop", Reason: "drops a table", Risk: holdgate.RiskCritical}
+			case strings.Contains(args, "rm ") && a.By == "": // an answer settles it, as in the shipped policy
+				return holdgate.Decision{Action: holdgate.Hold, Rule: a.Rule, Risk: holdgate.RiskHigh}
 			}
 			return holdgate.Decision{Action: holdgate.Allow}
 		},
@@ -468,7 +470,7 @@ func TestAnEditIsShownBeforeItIsSent(t *testing.T) {
 	if status != http.StatusOK || !strings.Contains(text, `value="`+want+`"`) || !strings.Contains(text, "- 10") || !strings.Contains(text, "+ 20") || strings.Contains(text, "- rm") {
 		t.Errorf("edited: %d\n%s", status, text)
 	}
-	for command, says := range map[string]string{"ls": "lets the edited call go on", "rm -rf b": "by the same rule", "git push": "asks again about the edited call, by", "rm -rf /": "refuses the edited call"} {
+	for command, says := range map[string]string{"ls": "lets the edited call go on", "rm -rf b": "go on with your approval", "git push": "asks again about the edited call, by", "rm -rf /": "refuses the edited call"} {
 		status, text := edit(command, "10", `{"a":[1,2]}`)
 		if sends := strings.Contains(text, `value="edit"`); status != http.StatusOK || !strings.Contains(text, says) || sends == (command == "rm -rf /") {
 			t.Errorf("%s: %d, it can be sent: %v\n%s", command, status, sends, text)
@@ -476,6 +478,67 @@ func TestAnEditIsShownBeforeItIsSent(t *testing.T) {
 	}
 	if status, _, now := b.answer(r, "decision", "edit", "arguments", want, "full", "1"); status != http.StatusSeeOther || string(now.Outcome.Arguments) != want {
 		t.Errorf("sent: %d, it is %s with %s", status, now.Status, now.Outcome.Arguments)
+	}
+}
+
+// Sending an edit takes what policy's verdict on the edited call says, in the moment when it is
+// sent, and not what the call took as the agent wrote it.
+func TestSendingAnEditTakesWhatItsVerdictSays(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	for _, tt := range []struct {
+		name     string
+		was      string
+		risk     holdgate.Risk
+		to       string
+		tick     bool
+		typed    string
+		says     string // where it is not sent
+		sendable bool   // it can be sent from the page that refuses
+	}{
+		{"less than the call", "rm -rf build", holdgate.RiskHigh, "ls", false, "", "", true},
+		{"the same rule, which the edit itself answers", "rm -rf build", holdgate.RiskHigh, "rm -rf out", false, "", "tick the box", true},
+		{"that, ticked", "rm -rf build", holdgate.RiskHigh, "rm -rf out", true, "", "", true},
+		{"more than the call", "npm install a", holdgate.RiskMedium, "git push", false, "", "tick the box", true},
+		{"much more than the call", "npm install a", holdgate.RiskMedium, "drop", true, "", "Type drop into", true},
+		{"that, typed", "npm install a", holdgate.RiskMedium, "drop", false, "drop", "", true},
+		{"what policy finds less in than was asked about", "rm -rf build", holdgate.RiskCritical, "ls", true, "", "Type ls into", true},
+		{"without a verdict", "vault read", holdgate.RiskMedium, "vault list", false, "", "tick the box", true},
+		{"without a verdict, ticked", "vault read", holdgate.RiskMedium, "vault list", true, "", "", true},
+		{"refused", "npm install a", holdgate.RiskMedium, "rm -rf /", true, "", "refuses the edited call", false},
+	} {
+		r := h.hold(tt.risk, `{"command":"`+tt.was+`"}`, holdgate.HoldSpec{})
+		form := url.Values{"digest": {string(r.Call.Digest)}, "decision": {"edit"}, "full": {"1"}, "text": {"mind it"}, "arguments": {`{"command":"` + tt.to + `"}`}}
+		if tt.tick {
+			form.Set("sure", "1")
+		}
+		form.Set("typed", tt.typed)
+		status, text, _ := b.do(http.MethodPost, "/requests/"+r.ID, form)
+		now, err := h.queue.Request(t.Context(), r.ID)
+		must(t, err)
+		switch text = html.UnescapeString(text); {
+		case tt.says == "" && now.Status != holdgate.StatusApproved:
+			t.Errorf("%s: %d, it is %s:\n%s", tt.name, status, now.Status, excerpt(text))
+		case tt.says != "" && (status != http.StatusUnprocessableEntity || now.Status != holdgate.StatusPending || !strings.Contains(excerpt(text), tt.says)):
+			t.Errorf("%s: %d, it is %s:\n%s", tt.name, status, now.Status, excerpt(text))
+		case tt.says != "" && (strings.Contains(text, `value="edit"`) != tt.sendable || !strings.Contains(text, "+ "+tt.to) || tt.sendable && !strings.Contains(text, "mind it")):
+			t.Errorf("%s: the page has lost the edit:\n%s", tt.name, text)
+		}
+	}
+}
+
+// Whoever may not answer a request is not told what policy says of edits of it.
+func TestAVerdictIsForThoseWhoMayAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	r := h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	form := url.Values{"digest": {string(r.Call.Digest)}, "value": {"git push"}}
+	if status, text, _ := h.signIn("olga").do(http.MethodPost, "/requests/"+r.ID+"/edit", form); status != http.StatusForbidden || strings.Contains(text, "git.push") || strings.Contains(text, `value="edit"`) {
+		t.Errorf("olga is told, with %d:\n%s", status, excerpt(text))
+	}
+	if status, text, _ := h.signIn("ada").do(http.MethodPost, "/requests/"+r.ID+"/edit", form); status != http.StatusOK || !strings.Contains(text, "git.push") || !strings.Contains(text, `name="sure"`) {
+		t.Errorf("ada is told, with %d:\n%s", status, excerpt(text))
 	}
 }
 
@@ -503,6 +566,23 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s leads to a script", path)
 			}
 		}
+	}
+}
+
+// Names that differ in what a screen would hide differ on the page.
+func TestNamesAreShownWhole(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.signIn("ada")
+	who := approvals.Caller{Agent: holdgate.Agent{ID: "build\u202eer"}, Session: holdgate.Session{ID: "s\U000e00411"}, Door: "up/anthropic"}
+	r := h.holdFor(who, holdgate.RiskHigh, `{"command":"ls"}`, holdgate.HoldSpec{})
+	for path, says := range map[string][]string{
+		"/":                   {"build⟨U+202E⟩er", "s⟨U+E0041⟩1"},
+		"/requests/" + r.ID:   {"build⟨U+202E⟩er", "s⟨U+E0041⟩1"},
+		"/agents":             {"build⟨U+202E⟩er", "s⟨U+E0041⟩1"},
+		"/several?id=" + r.ID: {"build⟨U+202E⟩er", "s⟨U+E0041⟩1"},
+	} {
+		has(t, b.get(path), path, says...)
 	}
 }
 

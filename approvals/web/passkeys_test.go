@@ -43,7 +43,7 @@ func TestVotesAreSigned(t *testing.T) {
 	old := h.hold(holdgate.RiskMedium, `{"command":"old"}`, signs)
 
 	register := func(keys int) passkeys.Key {
-		browse(t, ctx, chromedp.Click(`form[data-passkey=new] button`), chromedp.WaitVisible(`//ul[@class="keys"]/li[`+string(rune('0'+keys))+`]`))
+		browse(t, ctx, click(`form[data-passkey=new] button`), visible(`//ul[@class="keys"]/li[`+string(rune('0'+keys))+`]`))
 		all, err := h.queue.Passkeys.List(t.Context(), "ada")
 		must(t, err)
 		if len(all) != keys {
@@ -51,7 +51,7 @@ func TestVotesAreSigned(t *testing.T) {
 		}
 		return all[keys-1]
 	}
-	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), chromedp.WaitVisible(`form[data-passkey=new]`))
+	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), visible(`form[data-passkey=new]`))
 	key := register(1)
 	if says := value(t, ctx, chromedp.TextContent(`.keys pre`)); says != "people:\n  ada: {roles: [approve, admin], passkeys: [\""+key.Fingerprint+"\"]}" {
 		t.Errorf("what to write into the configuration is %q", says)
@@ -62,8 +62,8 @@ func TestVotesAreSigned(t *testing.T) {
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
 	approve := func(r approvals.Request, says string) {
 		t.Helper()
-		browse(t, ctx, chromedp.Navigate(origin+"/requests/"+r.ID), chromedp.WaitVisible(`button[value=approve]:not([disabled])`), chromedp.SendKeys(`#text`, "for the release"),
-			chromedp.Click(`button[value=approve]`), chromedp.WaitVisible(`//*[(@id="notice" or @class="done") and contains(., "`+says+`")]`))
+		browse(t, ctx, chromedp.Navigate(origin+"/requests/"+r.ID), visible(`button[value=approve]:not([disabled])`), write(`#text`, "for the release"),
+			click(`button[value=approve]`), visible(`//*[(@id="notice" or @class="done") and contains(., "`+says+`")]`))
 	}
 	approve(r, "no passkey that counts")
 	persons, err := people.New("ada", []people.Person{{Name: "ada", Roles: []string{people.RoleApprove, people.RoleAdmin}, Passkeys: []string{key.Fingerprint}},
@@ -85,13 +85,13 @@ func TestVotesAreSigned(t *testing.T) {
 	_, err = chromedp.Call(ctx, webauthn.SetAutomaticPresenceSimulation, webauthn.SetAutomaticPresenceSimulationParams{AuthenticatorID: first, Enabled: false})
 	must(t, err)
 	second := authenticator(t, ctx, webauthn.AuthenticatorTransportUsb)
-	browse(t, ctx, chromedp.Navigate(origin+"/people"), chromedp.WaitVisible(`form[data-passkey=new]`))
+	browse(t, ctx, chromedp.Navigate(origin+"/people"), visible(`form[data-passkey=new]`))
 	other := register(2)
 	for id, on := range map[webauthn.AuthenticatorID]bool{first: true, second: false} {
 		_, err = chromedp.Call(ctx, webauthn.SetAutomaticPresenceSimulation, webauthn.SetAutomaticPresenceSimulationParams{AuthenticatorID: id, Enabled: on})
 		must(t, err)
 	}
-	browse(t, ctx, chromedp.Click(`form[data-passkey=sign] button`), chromedp.WaitVisible(`//li[contains(., "admitted by `+key.Fingerprint+`")]`))
+	browse(t, ctx, click(`form[data-passkey=sign] button`), visible(`//li[contains(., "admitted by `+key.Fingerprint+`")]`))
 	all, err := h.queue.Passkeys.List(t.Context(), "ada")
 	must(t, err)
 	if len(all) != 2 || all[1].Fingerprint != other.Fingerprint || all[1].AdmittedBy != key.Fingerprint {
@@ -99,8 +99,8 @@ func TestVotesAreSigned(t *testing.T) {
 	}
 
 	// A key signs in.
-	browse(t, ctx, chromedp.Click(`//form[@class="out"]//button`), chromedp.WaitVisible(`form[data-passkey=open] button`), chromedp.Click(`form[data-passkey=open] button`),
-		chromedp.WaitVisible(`//span[@class="me" and .="ada"]`))
+	browse(t, ctx, click(`//form[@class="out"]//button`), visible(`form[data-passkey=open] button`), click(`form[data-passkey=open] button`),
+		visible(`//span[@class="me" and .="ada"]`))
 
 	verifySigned(t, h.log)
 }

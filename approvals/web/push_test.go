@@ -69,7 +69,7 @@ func TestABrowserIsToldFromNowOn(t *testing.T) {
 func TestThePageIsAnApp(t *testing.T) {
 	h := newHouse(t, pushing(t))
 	ctx := chromium(t, 390, 844)
-	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), chromedp.WaitVisible(`form[data-push] button`))
+	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), visible(`form[data-push] button`))
 	got := value(t, ctx, chromedp.Evaluate[string](`(async () => {
 		const manifest = await (await fetch(document.querySelector("link[rel=manifest]").href)).json();
 		const icon = await fetch(manifest.icons[0].src);

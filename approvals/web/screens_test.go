@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,44 @@ func furnished(t *testing.T) (*house, []screen) {
 		screen{"/policy?suggest=1", []string{`form[action="/policy/review"] button`}})
 }
 
+// Whatever an agent writes, no page is wider than a phone, and no table of it is scrolled sideways.
+func TestNothingIsWiderThanAPhone(t *testing.T) {
+	h := newHouse(t, governed)
+	b := h.signIn("ada")
+	long := strings.Repeat("wide", 50)
+	evil := strings.Repeat("a", 3000) + `</script><img src=x>` + "\u202e" + strings.Repeat("http://evil.example/", 50)
+	who := approvals.Caller{Agent: holdgate.Agent{ID: "agent-" + long}, Session: holdgate.Session{ID: "session-" + long}, Door: "up/" + long}
+	arguments, err := json.Marshal(map[string]any{"command": evil, "description": evil, long + "x": evil, "deep": map[string]any{long: []string{evil}}})
+	must(t, err)
+	session := "/sessions/" + url.PathEscape(who.Session.ID) + "?agent=" + url.QueryEscape(who.Agent.ID)
+	var ids []string
+	for _, risk := range []holdgate.Risk{holdgate.RiskMedium, holdgate.RiskHigh, holdgate.RiskCritical} {
+		ids = append(ids, h.holdCall(who, risk, holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "tool" + long, Server: "server" + long, Arguments: arguments}}, holdgate.HoldSpec{Message: evil}).ID)
+	}
+	h.holdCall(who, holdgate.RiskHigh, holdgate.Call{Kind: holdgate.KindGate, Gate: &holdgate.Gate{Type: "deploy", Message: evil}}, holdgate.HoldSpec{Gate: "deploy", Kind: holdgate.RequestChoice, Options: []holdgate.Option{{ID: "a", Label: evil, Effect: "approve"}}})
+	granted := h.holdFor(who, holdgate.RiskMedium, string(arguments), holdgate.HoldSpec{})
+	_, text, _ := b.answer(granted, "decision", "approve", "full", "1", "remember", "exact", "scope", "session", "for", "8h")
+	if _, _, now := b.answer(granted, "decision", "approve", "full", "1", "remember", "exact", "scope", "session", "for", "8h", "seen", seen(text)); now.Status != holdgate.StatusApproved {
+		t.Fatalf("the request for a standing approval is %s", now.Status)
+	}
+	denied := h.holdFor(who, holdgate.RiskMedium, string(arguments), holdgate.HoldSpec{})
+	b.answer(denied, "decision", "deny", "text", evil)
+	b.do("POST", "/sessions/"+url.PathEscape(who.Session.ID), map[string][]string{"agent": {who.Agent.ID}, "content": {evil}})
+	ctx := chromium(t, 390, 844)
+	browse(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(h.link("ada", "/")), visible(`.rows`))
+	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
+	const wide = `[...(document.documentElement.scrollWidth > innerWidth ? [document.documentElement] : []), ...[...document.querySelectorAll("main, main table.stack, main pre, main form, main section, main li, .answer")].filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth + 1)]
+		.map(e => e.tagName + "." + e.className + " " + e.scrollWidth).join("; ")`
+	for i, path := range []string{"/", "/?q=wide&agent=" + who.Agent.ID, "/requests/" + ids[1], "/requests/" + ids[1] + "?full=1", "/requests/" + ids[2], "/requests/" + ids[1] + "/edit", "/requests/" + denied.ID, "/several?id=" + ids[0] + "&id=" + ids[1],
+		"/agents", session, "/history", "/history?agent=" + who.Agent.ID, "/grants", "/statistics", "/people", "/policy", "/policy?suggest=1", "/policy/draft?request=" + ids[1], "/rules?id=files.delete", "/requests/" + long} {
+		browse(t, ctx, chromedp.Navigate(origin+path), ready(`main`), chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => { d.open = !d.matches(".who") })`))
+		picture(t, ctx, fmt.Sprintf("hostile-%02d", i))
+		if found := value(t, ctx, chromedp.Evaluate[string](wide)); found != "" {
+			t.Errorf("%.60s: it scrolls sideways: %s", path, found)
+		}
+	}
+}
+
 // findings are what axe-core finds on the page, one a line. Its source has been evaluated there. Of what was looked
 // at in other colours, the rules about colours are enough.
 func findings(t *testing.T, ctx context.Context, coloursOnly bool) string {
@@ -97,13 +136,16 @@ func TestScreensAreAccessible(t *testing.T) {
 	source := axe(t)
 	h, screens := furnished(t)
 	ctx := chromium(t, 1280, 800)
-	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`.rows`))
+	browse(t, ctx, chromedp.Navigate(h.link("ada", "/")), visible(`.rows`))
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
 	for i, s := range screens {
-		browse(t, ctx, chromedp.Navigate(origin+s.path), chromedp.WaitReady(`main`))
-		for _, click := range s.clicks {
-			_, err := chromedp.RunResponse(ctx, chromedp.Click(click))
-			must(t, err)
+		browse(t, ctx, chromedp.Navigate(origin+s.path), ready(`main`))
+		for _, selector := range s.clicks {
+			within, end := context.WithTimeout(ctx, longest)
+			if _, err := chromedp.RunResponse(within, click(selector)); err != nil {
+				t.Fatalf("%s, after clicking %s: %v", s.path, selector, err)
+			}
+			end()
 		}
 		path := strings.Join(append([]string{s.path}, s.clicks...), ", ")
 		browse(t, ctx, chromedp.Evaluate[chromedp.Void](source), chromedp.Evaluate[chromedp.Void](`new Promise(r => setTimeout(r, document.querySelector(".answer .buttons") ? 750 : 0))`, chromedp.EvalAwaitPromise))
@@ -130,7 +172,7 @@ func TestWithoutScripts(t *testing.T) {
 	call(t, ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	link := h.link("ada", "/")
 	origin, code, _ := strings.Cut(link, "#")
-	browse(t, ctx, chromedp.Navigate(origin), chromedp.SendKeys(`input[name=code]`, code+kb.Enter), chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	browse(t, ctx, chromedp.Navigate(origin), write(`input[name=code]`, code+kb.Enter), visible(`//h1[contains(., "Nothing waits")]`))
 	origin = strings.TrimSuffix(origin, "/open")
 	for _, tt := range []struct {
 		name, button string
@@ -138,15 +180,15 @@ func TestWithoutScripts(t *testing.T) {
 		is           holdgate.Status
 		steps        []chromedp.Action[chromedp.Void]
 	}{
-		{"approve", "approve", holdgate.RiskHigh, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.Click(`input[name=sure]`)}},
-		{"approve what is critical", "approve", holdgate.RiskCritical, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`input[name=typed]`, "rm build")}},
-		{"deny", "deny", holdgate.RiskHigh, holdgate.StatusDenied, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "not today")}},
-		{"steer", "steer", holdgate.RiskMedium, holdgate.StatusSteered, []chromedp.Action[chromedp.Void]{chromedp.SendKeys(`#text`, "use a branch")}},
+		{"approve", "approve", holdgate.RiskHigh, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{click(`input[name=sure]`)}},
+		{"approve what is critical", "approve", holdgate.RiskCritical, holdgate.StatusApproved, []chromedp.Action[chromedp.Void]{write(`input[name=typed]`, "rm build")}},
+		{"deny", "deny", holdgate.RiskHigh, holdgate.StatusDenied, []chromedp.Action[chromedp.Void]{write(`#text`, "not today")}},
+		{"steer", "steer", holdgate.RiskMedium, holdgate.StatusSteered, []chromedp.Action[chromedp.Void]{write(`#text`, "use a branch")}},
 	} {
 		r := h.hold(tt.risk, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
-		browse(t, ctx, chromedp.Navigate(origin+"/"), chromedp.Click(`a.open`), chromedp.WaitVisible(`button[value=approve]`))
+		browse(t, ctx, chromedp.Navigate(origin+"/"), click(`a.open`), visible(`button[value=approve]`))
 		browse(t, ctx, tt.steps...)
-		browse(t, ctx, chromedp.Click(`button[value=`+tt.button+`]`), chromedp.WaitVisible(`.done`))
+		browse(t, ctx, click(`button[value=`+tt.button+`]`), visible(`.done`))
 		if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != tt.is {
 			t.Errorf("%s: it is %s", tt.name, now.Status)
 		}
@@ -181,57 +223,59 @@ func TestTheKeyboardAlone(t *testing.T) {
 	ctx := chromium(t, 1280, 800)
 	link := h.link("ada", "/")
 	open, code, _ := strings.Cut(link, "#")
-	browse(t, ctx, chromedp.Navigate(open), chromedp.WaitVisible(`#open`))
+	browse(t, ctx, chromedp.Navigate(open), visible(`#open`))
 	focus(t, ctx, `input[name=code]`)
 	browse(t, ctx, chromedp.KeyEvent(code))
 	press(t, ctx, kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	browse(t, ctx, visible(`//h1[contains(., "Nothing waits")]`))
 
 	// Edit.
 	r := h.hold(holdgate.RiskMedium, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
-	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	browse(t, ctx, visible(`a.open`))
 	press(t, ctx, "j", kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(settled))
+	browse(t, ctx, visible(settled))
 	press(t, ctx, "e")
-	browse(t, ctx, chromedp.WaitVisible(`.fields textarea`))
+	browse(t, ctx, visible(`.fields textarea`))
 	focus(t, ctx, `.fields textarea`)
 	press(t, ctx, kb.End, "2")
 	focus(t, ctx, `.fields button`)
 	press(t, ctx, kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(`button[value=edit]:not([disabled])`))
+	browse(t, ctx, visible(`button[value=edit]:not([disabled])`))
+	focus(t, ctx, `input[name=sure]`) // the edited call is of high risk
+	press(t, ctx, " ")
 	focus(t, ctx, `button[value=edit]`)
 	press(t, ctx, kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	browse(t, ctx, visible(`.done`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || !strings.Contains(string(now.Outcome.Arguments), "build2") {
 		t.Errorf("edited, it is %s: %+v", now.Status, now.Outcome)
 	}
 	// Remember.
 	r = h.hold(holdgate.RiskMedium, `{"command":"npm install a"}`, holdgate.HoldSpec{})
-	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	browse(t, ctx, visible(`a.open`))
 	press(t, ctx, "j", kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(settled))
+	browse(t, ctx, visible(settled))
 	focus(t, ctx, `details.more summary`)
 	press(t, ctx, kb.Enter)
 	focus(t, ctx, `input[name=remember]`)
 	press(t, ctx, kb.ArrowDown)
 	focus(t, ctx, settled)
 	press(t, ctx, kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
+	browse(t, ctx, visible(`//h1[contains(., "Always")]`), visible(settled))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending {
 		t.Errorf("it is %s before anybody saw what it would cover", now.Status)
 	}
 	press(t, ctx, "a", kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	browse(t, ctx, visible(`.done`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Grant == "" {
 		t.Errorf("remembered, it is %s: %+v", now.Status, now.Outcome)
 	}
 	// Put off.
 	r = h.hold(holdgate.RiskHigh, `{"command":"make"}`, holdgate.HoldSpec{})
-	browse(t, ctx, chromedp.WaitVisible(`a.open`))
+	browse(t, ctx, visible(`a.open`))
 	press(t, ctx, "j", kb.Enter)
-	browse(t, ctx, chromedp.WaitVisible(settled))
+	browse(t, ctx, visible(settled))
 	press(t, ctx, "z")
-	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
+	browse(t, ctx, visible(`//p[contains(., "1 put off by you")]`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Status != holdgate.StatusPending || len(now.Deferrals) != 1 {
 		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
 	}
@@ -240,7 +284,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 // tap touches the middle of what the selector finds with a finger.
 func tap(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
-	browse(t, ctx, chromedp.WaitVisible(selector), chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, selector)))
+	browse(t, ctx, visible(selector), chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, selector)))
 	var at struct{ X, Y, W, H float64 }
 	text := value(t, ctx, chromedp.Evaluate[string](fmt.Sprintf(`(() => { const e = document.querySelector(%q), b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
 		const top = document.elementFromPoint(x, y); return JSON.stringify({x: x, y: y, w: top && (e.contains(top) || top.contains(e)) ? b.width : 0, h: b.height}) })()`, selector)))
@@ -259,7 +303,7 @@ func tap(t *testing.T, ctx context.Context, selector string) {
 func TestAFingerAlone(t *testing.T) {
 	h := newHouse(t)
 	ctx := chromium(t, 390, 844)
-	browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), chromedp.Navigate(h.link("ada", "/")), chromedp.WaitVisible(`//h1[contains(., "Nothing waits")]`))
+	browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), chromedp.Navigate(h.link("ada", "/")), visible(`//h1[contains(., "Nothing waits")]`))
 	show := func(risk holdgate.Risk, arguments string) approvals.Request {
 		t.Helper()
 		r := h.hold(risk, arguments, holdgate.HoldSpec{})
@@ -267,22 +311,26 @@ func TestAFingerAlone(t *testing.T) {
 			url, err := chromedp.Run(ctx, chromedp.Location()) // fails while the page is left
 			return err == nil && strings.Contains(url, "/requests/"+r.ID)
 		}
-		for !at() { // a list that is drawn anew under the finger takes no tap
+		for tries := 0; !at(); tries++ { // a list that is drawn anew under the finger takes no tap
+			if tries == 20 {
+				t.Fatalf("20 taps do not open request %s", r.ID)
+			}
 			tap(t, ctx, `a.open`)
 			for wait := 0; wait < 50 && !at(); wait++ {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		browse(t, ctx, chromedp.WaitVisible(settled))
+		browse(t, ctx, visible(settled))
 		return r
 	}
 	r := show(holdgate.RiskMedium, `{"command":"rm -rf build"}`)
 	tap(t, ctx, `.side a.button`)
-	browse(t, ctx, chromedp.WaitVisible(`.fields textarea`), chromedp.SendKeys(`.fields textarea`, "2"))
+	browse(t, ctx, visible(`.fields textarea`), write(`.fields textarea`, "2"))
 	tap(t, ctx, `.fields button`)
-	browse(t, ctx, chromedp.WaitVisible(`button[value=edit]:not([disabled])`))
+	browse(t, ctx, visible(`button[value=edit]:not([disabled])`))
+	tap(t, ctx, `label.sure`)
 	tap(t, ctx, `button[value=edit]`)
-	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	browse(t, ctx, visible(`.done`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Decision != holdgate.AnswerEdit {
 		t.Errorf("edited, it is %s: %+v", now.Status, now.Outcome)
 	}
@@ -290,15 +338,15 @@ func TestAFingerAlone(t *testing.T) {
 	tap(t, ctx, `details.more summary`)
 	tap(t, ctx, `label:has(> input[name=remember][value=exact])`)
 	tap(t, ctx, settled)
-	browse(t, ctx, chromedp.WaitVisible(`//h1[contains(., "Always")]`), chromedp.WaitVisible(settled))
+	browse(t, ctx, visible(`//h1[contains(., "Always")]`), visible(settled))
 	tap(t, ctx, settled)
-	browse(t, ctx, chromedp.WaitVisible(`.done`))
+	browse(t, ctx, visible(`.done`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); now.Outcome == nil || now.Outcome.Grant == "" {
 		t.Errorf("remembered, it is %s: %+v", now.Status, now.Outcome)
 	}
 	r = show(holdgate.RiskHigh, `{"command":"make"}`)
 	tap(t, ctx, `.off button[value=tomorrow]`)
-	browse(t, ctx, chromedp.WaitVisible(`//p[contains(., "1 put off by you")]`))
+	browse(t, ctx, visible(`//p[contains(., "1 put off by you")]`))
 	if now, _ := h.queue.Request(t.Context(), r.ID); len(now.Deferrals) != 1 {
 		t.Errorf("put off, it is %s: %+v", now.Status, now.Deferrals)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -24,6 +25,7 @@ var words = template.FuncMap{
 	"ago":     ago,
 	"left":    func(now, t time.Time) string { return span(max(t.Sub(now), 0)) },
 	"seconds": func(s float64) string { return span(time.Duration(s * float64(time.Second))) },
+	"browser": browser,
 	"short":   func(d holdgate.Digest) string { return d.Short() },
 	"line":    lineClass,
 	"query":   url.QueryEscape,
@@ -58,8 +60,43 @@ var words = template.FuncMap{
 	"iscode":    func(s briefing.Section) bool { return s.Kind == briefing.KindCommand || s.Kind == briefing.KindSQL },
 }
 
-// visible shows any text, bounded.
-func visible(v any) string { return holdgate.Visible(holdgate.Bounded(fmt.Sprint(v), 5000)) }
+// browser names the browser and the system that a User-Agent header is of, as far as it is one
+// of the usual ones; else it is the header.
+func browser(agent string) string {
+	name, system := "", ""
+	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}} {
+		if name == "" && strings.Contains(agent, known[0]) {
+			name = known[1]
+		}
+	}
+	for _, known := range [][2]string{{"Android", "Android"}, {"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Windows", "Windows"}, {"Macintosh", "a Mac"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}} {
+		if system == "" && strings.Contains(agent, known[0]) {
+			system = known[1]
+		}
+	}
+	switch {
+	case agent == "":
+		return "a browser"
+	case name == "" || system == "":
+		return visible(agent)
+	}
+	return name + " on " + system
+}
+
+// maxVisible is how much of a text a page shows where nothing says how much is left out, in bytes.
+const maxVisible = 5000
+
+// visible shows the beginning of any text, and everything that is in it.
+func visible(v any) string {
+	text, more := fmt.Sprint(v), ""
+	if n := maxVisible; len(text) > n {
+		for !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text, more = text[:n], "…"
+	}
+	return holdgate.Visible(text) + more
+}
 
 // visibleLines shows a text that may have lines.
 func visibleLines(s string) []string {
