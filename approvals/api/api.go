@@ -99,15 +99,28 @@ type Config struct {
 
 // Status is the answer of /v1/status.
 type Status struct {
-	Version   string     `json:"version"`
-	Health    string     `json:"health"`             // [Healthy], or what is wrong in a few words
-	Troubles  []Trouble  `json:"troubles,omitempty"` // why no call can be decided now
-	StartedAt time.Time  `json:"started_at"`
-	Listeners []Listener `json:"listeners"`
-	Policy    Policy     `json:"policy"`
-	Pending   int        `json:"pending"`
-	Agent     string     `json:"agent"`         // as whom every call counts
-	You       string     `json:"you,omitempty"` // as whom the caller answers
+	Version   string      `json:"version"`
+	Health    string      `json:"health"`             // [Healthy], or what is wrong in a few words
+	Troubles  []Trouble   `json:"troubles,omitempty"` // why no call can be decided now
+	StartedAt time.Time   `json:"started_at"`
+	Listeners []Listener  `json:"listeners"`
+	Policy    Policy      `json:"policy"`
+	Pending   int         `json:"pending"`
+	Unreached []Unreached `json:"unreached,omitempty"` // hosts that gave the latest request to them no answer
+	Agent     string      `json:"agent"`               // as whom every call counts
+	You       string      `json:"you,omitempty"`       // as whom the caller answers
+}
+
+// Unreached is a host that gave an agent's latest request to it no answer.
+type Unreached struct {
+	Host     string    `json:"host"`               // as the request names it
+	Upstream string    `json:"upstream,omitempty"` // its name in the configuration, as "anthropic" or "mcp/files"
+	Agent    string    `json:"agent"`
+	Times    int       `json:"times"` // requests without an answer, one after the other
+	Since    time.Time `json:"since"` // the first of them
+	At       time.Time `json:"at"`    // the last of them
+	Why      string    `json:"why"`
+	Hint     string    `json:"hint,omitempty"` // what a person can do
 }
 
 // A Trouble is one reason why no call can be decided.

@@ -26,6 +26,9 @@ func TestOrdinaryNotices(t *testing.T) {
 	at := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
 	for i, c := range ordinary {
 		n := host.Notice(s.hold(c.tool, c.arguments))
+		if n.Subject == n.ID { // the sidecar's own, another one each time
+			n.Subject = fmt.Sprintf("k3v9q2m7x4%02d", i+1)
+		}
 		n.ID, n.Digest = fmt.Sprintf("k3v9q2m7x4%02d", i+1), fmt.Sprintf("%02dc4e1f0a7b39d52", i+1)
 		n.CreatedAt, n.ExpiresAt = at, at.Add(time.Hour)
 		for i, f := range n.Place {

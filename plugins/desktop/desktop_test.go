@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 		{"unknown risk is asked twice", []func(*sdk.Notice){func(n *sdk.Notice) { n.Risk = "" }}, []string{"Approve…", "Yes, I mean it"}, sdk.Answer{Decision: sdk.Approve}},
 		{"what is hidden is asked twice", []func(*sdk.Notice){func(n *sdk.Notice) { n.Hidden = 3 }}, []string{"Approve…", "Yes, I mean it"}, sdk.Answer{Decision: sdk.Approve}},
 		{"a choice of high risk is asked twice", []func(*sdk.Notice){choice, high}, []string{"1. Staging", "Yes, I mean it"}, sdk.Answer{Decision: sdk.Choose, Choice: "staging"}},
-		{"critical risk takes the words", []func(*sdk.Notice){critical}, []string{"Approve…", typed + "approve Bash"}, sdk.Answer{Decision: sdk.Approve}},
+		{"critical risk takes the words", []func(*sdk.Notice){critical}, []string{"Approve…", typed + "approve ./build"}, sdk.Answer{Decision: sdk.Approve}},
 		{"and no others", []func(*sdk.Notice){critical}, []string{"Approve…", typed + "approve", "Deny"}, sdk.Answer{Decision: sdk.Deny}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func Notice(r approvals.Request) sdk.Notice {
 		Agent:   sdk.Agent{ID: text(r.Agent.ID), Proven: r.Agent.Proven, Confinement: text(r.Agent.Confinement)},
 		Session: text(r.Session.ID), Door: text(r.Door), Call: callOf(r.Call),
 		// A briefing is safe to show already.
-		Summary: r.Briefing.Summary, Undo: r.Briefing.Undo, Place: places(r), Why: r.Briefing.Why, Details: r.Briefing.Details,
+		Summary: r.Briefing.Summary, Subject: r.Target(), Undo: r.Briefing.Undo, Place: places(r), Why: r.Briefing.Why, Details: r.Briefing.Details,
 		Hidden: r.Briefing.Hidden, Counts: sdk.Counts(r.Briefing.Counts), Whole: r.Briefing.Whole,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, OnTimeout: r.OnTimeout,
 		Quorum: max(r.Approvers.Quorum, 1), Votes: approving(r), Approved: approvers(r),
@@ -90,11 +90,7 @@ func Notice(r approvals.Request) sdk.Notice {
 // Word is what a person types in full to approve the request on a terminal, or
 // nothing where a key will do: see [page.Word]. Critical risk takes the name of the
 // request's target.
-func Word(r approvals.Request) string {
-	n := Notice(r)
-	n.Call.Target = r.Target()
-	return page.Word(n)
-}
+func Word(r approvals.Request) string { return page.Word(Notice(r)) }
 
 // places says where the call happens, and for whom.
 func places(r approvals.Request) (facts []sdk.Fact) {

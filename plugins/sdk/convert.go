@@ -35,7 +35,7 @@ func noticeToProto(n Notice) *channelv1.Notice {
 	if c := n.Counts; c != (Counts{}) {
 		p.Counts = &channelv1.Counts{Unresolved: int64(c.Unresolved), Unbound: int64(c.Unbound), Redacted: int64(c.Redacted), Cut: int64(c.Cut), Commands: int64(c.Commands)}
 	}
-	p.Undo = n.Undo
+	p.Undo, p.Subject = n.Undo, n.Subject
 	for _, f := range n.Place {
 		p.Place = append(p.Place, &channelv1.Fact{Name: f.Name, Text: f.Text})
 	}
@@ -80,7 +80,7 @@ func noticeFromProto(p *channelv1.Notice) Notice {
 	}
 	c := p.GetCounts()
 	n.Counts = Counts{Unresolved: int(c.GetUnresolved()), Unbound: int(c.GetUnbound()), Redacted: int(c.GetRedacted()), Cut: int(c.GetCut()), Commands: int(c.GetCommands())}
-	n.Undo = p.GetUndo()
+	n.Undo, n.Subject = p.GetUndo(), p.GetSubject()
 	for _, f := range p.GetPlace() {
 		n.Place = append(n.Place, Fact{Name: f.GetName(), Text: f.GetText()})
 	}

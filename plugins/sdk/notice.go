@@ -65,6 +65,7 @@ type Notice struct {
 	Door     string
 	Call     Call
 	Summary  string   // one line, made from the call and never by the agent
+	Subject  string   // what it is about, in words that a person can type: a folder, a table, ...
 	Undo     string   // whether what it does can be taken back, in words
 	Place    []Fact   // where it happens and for whom
 	Why      []string // why policy asks, the rule first

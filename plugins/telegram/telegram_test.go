@@ -203,7 +203,7 @@ func TestWhatIsGraveIsAskedTwice(t *testing.T) {
 				p := d.shows("this call is CRITICAL")
 				d.write(ada, p, "approve")
 				d.shows("these are not the words")
-				d.write(ada, p, "approve Bash")
+				d.write(ada, p, "approve ./build")
 			}
 			q := d.shows("Approve this call?")
 			d.press(bob, q, "Yes")

@@ -95,26 +95,30 @@ func (e *Exchange) credential() *credential.Credential {
 
 // Answered is how an upstream took to a request.
 type Answered struct {
+	Host     string        // of the request's URL, with its port where that names one
+	Agent    string        // whose request it is
 	Upstream string        // the name that the configuration has for it, as "anthropic" or "mcp/files"; empty: it has none
 	Took     time.Duration // until the head of its answer
 	Status   int           // of the answer; 0: there was none
+	Err      error         // why there was none
 	Trace    string        // the id of the request's trace; empty where none is recorded
 }
 
 // watched tells of the answers to what it sends.
 type watched struct {
-	next     http.RoundTripper
-	upstream string
-	tell     func(Answered)
+	next            http.RoundTripper
+	upstream, agent string
+	tell            func(Answered)
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
-	a := Answered{Upstream: w.upstream, Trace: trace.ID(r.Context())}
+	a := Answered{Host: r.URL.Host, Agent: w.agent, Upstream: w.upstream, Trace: trace.ID(r.Context())}
 	r, answered := trace.Sent(r, w.upstream)
 	began := time.Now()
 	resp, err := w.next.RoundTrip(r)
-	if a.Took = time.Since(began); err == nil {
+	a.Took, a.Err = time.Since(began), err
+	if err == nil {
 		a.Status = resp.StatusCode
 	}
 	answered(a.Status, err)
@@ -129,7 +133,7 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Transport is how the exchange's request goes on its way.
 func (e *Exchange) Transport() http.RoundTripper {
-	w := watched{next: e.transport(), upstream: e.Target.Name, tell: e.Steps.OnAnswered}
+	w := watched{next: e.transport(), upstream: e.Target.Name, agent: e.Target.Caller.Agent.ID, tell: e.Steps.OnAnswered}
 	if e.Target.MCP && w.upstream != "" {
 		w.upstream = "mcp/" + w.upstream
 	}

@@ -134,6 +134,7 @@ type App struct {
 	runs    *runs.Runs
 	configs *configs
 	metrics *metrics.Metrics
+	silent  silent
 	tracer  oteltrace.Tracer // nil: no traces
 
 	kept        *takeover.Kept        // what another sidecar has left to this one; nil: nothing
@@ -312,7 +313,10 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 	}
 	pc.OnRefused = a.metrics.Refused
 	pc.OnHeld = func(r gate.Rung) { a.metrics.Held(string(r)) }
-	pc.OnAnswered = func(s steps.Answered) { a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace) }
+	pc.OnAnswered = func(s steps.Answered) {
+		a.metrics.Answered(s.Upstream, s.Took, s.Status, s.Trace)
+		a.silent.answered(s, time.Now())
+	}
 	pc.Tracer = a.tracer
 	pc.Proofs, pc.Warden = a.runs.StillProven, a.runs.Keeper()
 	pc.Agents = func() *identity.Book { return a.current.Load().agents }
@@ -449,6 +453,7 @@ func (a *App) status(ctx context.Context) api.Status {
 		s.Health = s.Troubles[0].Why
 	}
 	s.Pending = a.queue.Pending()
+	s.Unreached = a.silent.list()
 	s.Agent = cmp.Or(a.o.Agent.ID, holdgate.AgentDefault)
 	return s
 }

@@ -60,6 +60,23 @@ func TestWithoutATerminalTheStreamsAreTheAgentsAlone(t *testing.T) {
 	}
 }
 
+func TestAProviderThatGaveNoAnswerIsSaidAtTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "ask", "rm -rf data")
+	host := strings.TrimPrefix(r.provider.URL, "http://")
+	r.provider.Close()
+	var stderr bytes.Buffer
+	r.cmd.Stderr = &stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.code()
+	want := regexp.MustCompile(`(?m)^note: ` + regexp.QuoteMeta(host) + ` gave testagent no answer: .*refused\. Nothing listens there\. Is upstreams\.anthropic\.url right\?$`)
+	if !want.Match(stderr.Bytes()) {
+		t.Errorf("stderr does not match %s:\n%s", want, stderr.String())
+	}
+}
+
 func TestTheEnvironmentNamesNoSecret(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, "env")

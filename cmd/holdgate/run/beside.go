@@ -44,13 +44,13 @@ func (r *agent) runBeside(ctx, until context.Context) (code int, err error) {
 	if err := r.handOver(); err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(r.Stderr, "note: the sidecar that runs already is used; the agent counts there as %s\n", b.terms.Agent)
+	r.note("the sidecar that runs already is used; the agent counts there as %s", b.terms.Agent)
 	var watching sync.WaitGroup
 	var over atomic.Bool
 	watching.Go(func() {
 		r.heed(b.lines)
 		if !over.Load() {
-			fmt.Fprintf(r.Stderr, "holdgate: the sidecar that %s used has ended: nothing that it asks goes on any longer; end it and start it anew\n", b.terms.Agent)
+			r.result("the sidecar that %s used has ended: nothing that it asks goes on any longer; end it and start it anew", b.terms.Agent)
 		}
 	})
 	code, err = r.behind(ctx, until)

@@ -61,7 +61,7 @@ func (r *agent) confineWeak(agents string) error {
 	if err := r.confine(ap.Port()); err != nil {
 		return err
 	}
-	fmt.Fprintln(r.Stderr, "warning: the confinement is WEAK: docs/run.md says what it leaves open")
+	r.say("warning: ", "the confinement is WEAK: docs/run.md says what it leaves open", "")
 	return nil
 }
 

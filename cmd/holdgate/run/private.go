@@ -130,7 +130,7 @@ func (r *agent) proofs() (p holdgate.Proofs) {
 // tell says what becomes of what the agent changes, and what it cannot read.
 func (r *agent) tell(s confine.Spec) {
 	if r.undo != nil {
-		fmt.Fprintf(r.Stderr, "note: what changes in %s can be undone: %s\n", holdgate.Visible(s.Dir), r.Command("undo", r.undo.run.ID))
+		r.say("note: ", fmt.Sprintf("what changes in %s can be undone:", holdgate.Visible(s.Dir)), r.Command("undo", r.undo.run.ID))
 	}
 	p := r.private
 	if p == nil {
@@ -138,19 +138,19 @@ func (r *agent) tell(s confine.Spec) {
 	}
 	switch shared := sharedBy(r.box); {
 	case shared != "":
-		fmt.Fprintf(r.Stderr, "note: what changes in %s stays, and you are asked as without --private: %s\n", strings.Join(r.short(p.places), ", "), holdgate.Visible(shared))
+		r.note("what changes in %s stays, and you are asked as without --private: %s", strings.Join(r.short(p.places), ", "), holdgate.Visible(shared))
 	case len(p.places) > 0:
-		fmt.Fprintf(r.Stderr, "note: what changes in %s is private to this run and goes with it; --keep PATH keeps some of it\n", strings.Join(r.short(p.places), ", "))
+		r.note("what changes in %s is private to this run and goes with it; --keep PATH keeps some of it", strings.Join(r.short(p.places), ", "))
 	}
 	if len(p.open) > 0 {
-		fmt.Fprintf(r.Stderr, "note: what changes in %s stays, and you are asked as without --private\n", strings.Join(r.short(p.open), ", "))
+		r.note("what changes in %s stays, and you are asked as without --private", strings.Join(r.short(p.open), ", "))
 	}
 	if n := len(p.hidden); n > 0 {
 		list := r.short(p.hidden[:min(n, shownHidden)])
 		if n > shownHidden {
 			list = append(list, fmt.Sprintf("and %d more", n-shownHidden))
 		}
-		fmt.Fprintf(r.Stderr, "note: hidden from the agent: %s; --show PATH lets it read one\n", strings.Join(list, ", "))
+		r.note("hidden from the agent: %s; --show PATH lets it read one", strings.Join(list, ", "))
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *agent) endPrivate() (err error) {
 				err = errors.Join(err, fmt.Errorf("keeping what the agent changed: %w", kerr))
 				continue
 			}
-			fmt.Fprintf(r.Stderr, "holdgate: kept %s at %s\n", files(n), holdgate.Visible(path))
+			r.result("kept %s at %s", files(n), holdgate.Visible(path))
 			kept[r.meant(path)] += n
 		}
 		r.tellGone(kept)
@@ -195,7 +195,7 @@ func (r *agent) tellGone(kept map[string]int) {
 			}
 		}
 		if n > 0 {
-			fmt.Fprintf(r.Stderr, "holdgate: %s that the agent changed in %s went with the run\n", files(n), r.short(r.private.places)[i])
+			r.result("%s that the agent changed in %s went with the run", files(n), r.short(r.private.places)[i])
 		}
 	}
 }

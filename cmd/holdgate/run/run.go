@@ -14,12 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
@@ -73,13 +75,13 @@ type agent struct {
 // Agent runs an agent behind a sidecar until it ends, and returns its exit code.
 // Once until is done, the sidecar of this process waits for no agent of another.
 func Agent(ctx, until context.Context, o Options) (code int, err error) {
+	r := &agent{Options: o}
 	if o.Confinement == confine.Unconfined {
-		fmt.Fprintln(o.Stderr, "warning: the agent runs UNCONFINED: it can reach the network and the approvers' door around Holdgate")
+		r.say("warning: ", "the agent runs UNCONFINED: it can reach the network and the approvers' door around Holdgate", "")
 	}
 	if note := launch.Note(o.Program); note != "" {
-		fmt.Fprintln(o.Stderr, "note: "+note)
+		r.note("%s", note)
 	}
-	r := &agent{Options: o}
 	return r.run(ctx, until)
 }
 
@@ -125,7 +127,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	if name := runs.AgentID(r.Program); name != r.o.Agent.ID {
-		fmt.Fprintf(r.Stderr, "note: the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s\n", name, r.o.Agent.ID)
+		r.note("the name %s is another agent's, which proves itself by what it shows (agents in the configuration); this one counts as %s", name, r.o.Agent.ID)
 	}
 	code, err = r.behind(ctx, until)
 	r.own.RunEnded(r.o.Agent.ID)
@@ -137,7 +139,7 @@ func (r *agent) run(ctx, until context.Context) (code int, err error) {
 // the last of them has ended or this process gets a signal.
 func (r *agent) linger(until context.Context) {
 	r.own.AwaitRuns(until, func(agents []string) {
-		fmt.Fprintf(r.Stderr, "note: %s still uses the sidecar of this process, which goes on until then; Ctrl-C ends it, and nothing that %[1]s asks goes on any longer\n", holdgate.Visible(strings.Join(agents, ", ")))
+		r.note("%s still uses the sidecar of this process, which goes on until then; Ctrl-C ends it, and nothing that %[1]s asks goes on any longer", holdgate.Visible(strings.Join(agents, ", ")))
 	})
 }
 
@@ -145,7 +147,7 @@ func (r *agent) linger(until context.Context) {
 // made it so.
 func (r *agent) removed(err error) {
 	if err != nil {
-		fmt.Fprintf(r.Stderr, "warning: removing the agent's temporary files: %s\n", holdgate.Visible(err.Error()))
+		r.say("warning: ", fmt.Sprintf("removing the agent's temporary files: %s", holdgate.Visible(err.Error())), "")
 	}
 }
 
@@ -181,7 +183,7 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 		return 0, fmt.Errorf("reading the token: %w", err)
 	}
 	err = launch.AwaitResumed(until, door, st.Agent, func(by approvals.AgentStatus) {
-		fmt.Fprintf(r.Stderr, "note: %s\n", r.startsOnceResumed(st.Agent, by))
+		r.note("%s", r.startsOnceResumed(st.Agent, by))
 	})
 	if err != nil {
 		return 0, err
@@ -196,9 +198,10 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 	r.tellLeft(ctx, door, st.Agent)
 	way := r.way(agents)
 	if len(way.Quiet) > 0 {
-		fmt.Fprintf(r.Stderr, "note: telemetry is off, by %s; run.telemetry: true in the configuration leaves it on\n", strings.Join(way.Quiet, " "))
+		r.note("telemetry is off, by %s; run.telemetry: true in the configuration leaves it on", strings.Join(way.Quiet, " "))
 	}
-	kind := r.Host.Getenv("TERM")
+	kind, began := r.Host.Getenv("TERM"), time.Now()
+	defer func() { r.tellUnreached(ctx, door, st.Agent, began) }()
 	return launch.Run(ctx, launch.Options{
 		Program: r.Program, Args: launch.Arguments(r.Program, r.Args), Within: r.box,
 		Env:   launch.Environment(r.environ(), r.Program, way, append(r.held(), s.StateDir, strings.TrimSpace(string(token)))...),
@@ -228,11 +231,36 @@ func (r *agent) tellLeft(ctx context.Context, door *client.Client, agent string)
 	switch n := len(list); n {
 	case 0:
 	case 1:
-		fmt.Fprintf(r.Stderr, "note: a question of an earlier run is still open, though nobody waits for it: %s\n", r.Command("show", list[0].ID))
+		r.say("note: ", "a question of an earlier run is still open, though nobody waits for it:", r.Command("show", list[0].ID))
 	default:
-		fmt.Fprintf(r.Stderr, "note: %d questions of earlier runs are still open, though nobody waits for them: %s\n", n, r.Command("pending"))
+		r.say("note: ", fmt.Sprintf("%d questions of earlier runs are still open, though nobody waits for them:", n), r.Command("pending"))
 	}
 }
+
+// tellUnreached says which hosts gave the agent no answer up to its end: it may have said
+// no more of that than that something failed.
+func (r *agent) tellUnreached(ctx context.Context, door *client.Client, agent string, began time.Time) {
+	st, err := door.Status(context.WithoutCancel(ctx))
+	if err != nil {
+		return // it is a note
+	}
+	list := slices.DeleteFunc(st.Unreached, func(u api.Unreached) bool { return u.Agent != agent || u.At.Before(began) })
+	slices.SortFunc(list, func(a, b api.Unreached) int { return b.At.Compare(a.At) })
+	for i, u := range list {
+		if i == mostUnreached {
+			r.say("note: ", fmt.Sprintf("%d more hosts gave no answer:", len(list)-i), r.Command("status"))
+			return
+		}
+		times := ""
+		if u.Times > 1 {
+			times = fmt.Sprintf(", %d times", u.Times)
+		}
+		r.note("%s", strings.TrimSuffix(fmt.Sprintf("%s gave %s no answer%s: %s. %s", u.Host, agent, times, u.Why, u.Hint), " "))
+	}
+}
+
+// mostUnreached is how many hosts are named that gave no answer.
+const mostUnreached = 3
 
 // startsOnceResumed says why an agent does not start, and what lets it.
 func (r *agent) startsOnceResumed(id string, by approvals.AgentStatus) string {

@@ -74,7 +74,7 @@ func (r *agent) split(ctx context.Context) (shut func(), err error) {
 	}
 	if len(s.shut) == 0 {
 		return func() {
-			fmt.Fprintf(r.Stderr, "note: holdgate watch is left in its split of %s: q leaves it\n", s.name)
+			r.note("holdgate watch is left in its split of %s: q leaves it", s.name)
 		}, nil
 	}
 	words = slices.Clone(s.shut)

@@ -161,7 +161,7 @@ func (r *agent) tellRefused() {
 	if n := len(paths) - shownHidden; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	fmt.Fprintf(r.Stderr, "holdgate: not changed, for it runs later by itself or tells agents what to do, and no call that was let go on named it: %s%s\n", strings.Join(paths[:min(len(paths), shownHidden)], ", "), more)
+	r.result("not changed, for it runs later by itself or tells agents what to do, and no call that was let go on named it: %s%s", strings.Join(paths[:min(len(paths), shownHidden)], ", "), more)
 }
 
 // undoLapsed says that what the agent changes from now on cannot be undone.
@@ -170,7 +170,7 @@ func (r *agent) undoLapsed() {
 	if r.beside != nil {
 		_ = r.beside.lines.Write(handover.Line{Lapsed: true}) // where it has ended nothing goes on
 	}
-	fmt.Fprintf(r.Stderr, "holdgate: this run keeps %s for undo already (undo.max_bytes): changes that cannot be kept are refused (\"Disk quota exceeded\"), and you are asked about its calls as without --undo\n", r.Config.Undo.MaxBytes)
+	r.result("this run keeps %s for undo already (undo.max_bytes): changes that cannot be kept are refused (\"Disk quota exceeded\"), and you are asked about its calls as without --undo", r.Config.Undo.MaxBytes)
 }
 
 // tellLater says which changes run by themselves, outside of the confinement.
@@ -198,8 +198,8 @@ func (r *agent) tellLater(list []undo.Change) {
 	if n := len(paths) - shownHidden; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	fmt.Fprintf(r.Stderr, "warning: "+what+": %s%s\n", len(paths), strings.Join(paths[:min(len(paths), shownHidden)], ", "), more)
-	fmt.Fprintf(r.Stderr, "holdgate: look at them first, or take them back alone: %s\n", r.Command(append([]string{"undo", r.undo.run.ID}, words...)...))
+	r.say("warning: ", fmt.Sprintf(what+": %s%s", len(paths), strings.Join(paths[:min(len(paths), shownHidden)], ", "), more), "")
+	r.say("holdgate: ", "look at them first, or take them back alone:", r.Command(append([]string{"undo", r.undo.run.ID}, words...)...))
 }
 
 // endUndo says what the run has changed. The agent has ended.
@@ -224,7 +224,7 @@ func (r *agent) endUndo() error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	fmt.Fprintf(r.Stderr, "holdgate: the run changed %s in %s\n", undo.Summary(list), holdgate.Visible(u.run.Root))
+	r.result("the run changed %s in %s", undo.Summary(list), holdgate.Visible(u.run.Root))
 	r.tellLater(list)
 	for _, c := range list[:min(len(list), shownChanges)] {
 		fmt.Fprintf(r.Stderr, "  %s\n", c)
@@ -232,6 +232,6 @@ func (r *agent) endUndo() error {
 	if more := len(list) - shownChanges; more > 0 {
 		fmt.Fprintf(r.Stderr, "  and %d more: %s\n", more, r.Command("diff", u.run.ID))
 	}
-	fmt.Fprintf(r.Stderr, "holdgate: take it back with: %s\n", r.Command("undo", u.run.ID))
+	r.say("holdgate: ", "take it back with:", r.Command("undo", u.run.ID))
 	return nil
 }

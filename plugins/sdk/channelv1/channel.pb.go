@@ -488,6 +488,7 @@ type Notice struct {
 	Voters        []string               `protobuf:"bytes,43,rep,name=voters,proto3" json:"voters,omitempty"`     // the channel's users who may approve it, of the people in Holdgate's configuration
 	Undo          string                 `protobuf:"bytes,44,opt,name=undo,proto3" json:"undo,omitempty"`         // whether what the call does can be taken back, in words
 	Place         []*Fact                `protobuf:"bytes,45,rep,name=place,proto3" json:"place,omitempty"`       // where it happens and for whom, in the order in which to show it
+	Subject       string                 `protobuf:"bytes,46,opt,name=subject,proto3" json:"subject,omitempty"`   // what it is about, in a few words that a person can type: a folder, a table, a branch
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +836,13 @@ func (x *Notice) GetPlace() []*Fact {
 		return x.Place
 	}
 	return nil
+}
+
+func (x *Notice) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
 }
 
 // Fact is one thing that is known, by a name such as "folder".
@@ -1946,8 +1954,7 @@ const file_channel_proto_rawDesc = "" +
 	"\x0eNotifyResponse\"D\n" +
 	"\rUpdateRequest\x123\n" +
 	"\x06notice\x18\x01 \x01(\v2\x1b.holdgate.channel.v1.NoticeR\x06notice\"\x10\n" +
-	"\x0eUpdateResponse\"\xea\n" +
-	"\n" +
+	"\x0eUpdateResponse\"\x84\v\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\tR\x05nonce\x12\x16\n" +
@@ -1997,7 +2004,8 @@ const file_channel_proto_rawDesc = "" +
 	"\awaiting\x18* \x01(\x03R\awaiting\x12\x16\n" +
 	"\x06voters\x18+ \x03(\tR\x06voters\x12\x12\n" +
 	"\x04undo\x18, \x01(\tR\x04undo\x12/\n" +
-	"\x05place\x18- \x03(\v2\x19.holdgate.channel.v1.FactR\x05place\".\n" +
+	"\x05place\x18- \x03(\v2\x19.holdgate.channel.v1.FactR\x05place\x12\x18\n" +
+	"\asubject\x18. \x01(\tR\asubject\".\n" +
 	"\x04Fact\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"\x90\x01\n" +

@@ -29,6 +29,7 @@ type Notice struct {
 	Door      string    `json:"door"`
 	Call      Call      `json:"call"`
 	Summary   string    `json:"summary"`
+	Subject   string    `json:"subject,omitempty"`
 	Undo      string    `json:"undo,omitempty"`
 	Place     []Fact    `json:"place,omitempty"`
 	Why       []string  `json:"why,omitempty"`
@@ -138,7 +139,7 @@ func Of(n sdk.Notice) Notice {
 		ID: n.ID, Nonce: n.Nonce, Digest: n.Digest, Status: n.Status, Kind: n.Kind, Risk: n.Risk, Gate: n.Gate,
 		Rule: n.Rule, Reason: n.Reason, Message: n.Message,
 		Agent: Agent(n.Agent), Session: n.Session, Door: n.Door, Call: Call(n.Call),
-		Summary: n.Summary, Undo: n.Undo, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: Counts(n.Counts), Whole: n.Whole,
+		Summary: n.Summary, Subject: n.Subject, Undo: n.Undo, Why: n.Why, Details: n.Details, Hidden: n.Hidden, Counts: Counts(n.Counts), Whole: n.Whole,
 		Answers: []string{}, Closed: n.Closed, Approved: n.Approved, People: n.People, Warnings: n.Warnings, Similar: n.Similar, Edited: n.Edited,
 		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, OnTimeout: n.OnTimeout, Quorum: n.Quorum, Votes: n.Votes,
 	}

@@ -48,7 +48,7 @@ func missing(n sdk.Notice, reasons bool) string {
 
 // Word is what a person must type in full to approve: nothing special where
 // the risk is low or medium and all is shown; where it is critical the name of what
-// the request is about as well: its target, else its gate, else itself.
+// the request is about as well, or of a Holdgate that does not say that, its gate or itself.
 func Word(n sdk.Notice) string {
 	switch n.Risk {
 	case sdk.RiskLow, sdk.RiskMedium:
@@ -56,7 +56,7 @@ func Word(n sdk.Notice) string {
 			return ""
 		}
 	case sdk.RiskCritical:
-		return "approve " + Inert(cmp.Or(n.Call.Target, n.Gate, n.ID))
+		return "approve " + Inert(cmp.Or(n.Subject, n.Gate, n.ID))
 	}
 	return "approve"
 }

@@ -139,9 +139,9 @@ func TestWhatMustBeTyped(t *testing.T) {
 		{"nor for an unknown one", request(func(n *sdk.Notice) { n.Risk = "" }), "approve"},
 		{"nor where something is hidden", request(func(n *sdk.Notice) { n.Hidden = 1 }), "approve"},
 		{"nor where not all is shown", request(func(n *sdk.Notice) { n.Whole = false }), "approve"},
-		{"a critical one names its target", request(func(n *sdk.Notice) { n.Risk = sdk.RiskCritical }), "approve Bash"},
-		{"or its gate", request(func(n *sdk.Notice) { n.Risk, n.Call.Target, n.Gate = sdk.RiskCritical, "", "deploy" }), "approve deploy"},
-		{"or itself", request(func(n *sdk.Notice) { n.Risk, n.Call.Target, n.Gate = sdk.RiskCritical, "", "" }), "approve r1"},
+		{"a critical one names what it is about, never the tool", request(func(n *sdk.Notice) { n.Risk, n.Subject, n.Call.Target = sdk.RiskCritical, "./build", "Bash" }), "approve ./build"},
+		{"or its gate", request(func(n *sdk.Notice) { n.Risk, n.Subject, n.Gate = sdk.RiskCritical, "", "deploy" }), "approve deploy"},
+		{"or itself", request(func(n *sdk.Notice) { n.Risk, n.Subject, n.Gate = sdk.RiskCritical, "", "" }), "approve r1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := page.Word(c.n); got != c.want {

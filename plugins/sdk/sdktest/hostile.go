@@ -28,7 +28,7 @@ func Hostile() (texts []string) {
 // Unkind returns the notice with the text wherever an agent, or a policy that
 // repeats it, could have put it.
 func Unkind(n sdk.Notice, text string) sdk.Notice {
-	n.Reason, n.Message, n.Agent.ID, n.Session, n.Call.Target, n.Call.Server, n.Summary = text, text, text, text, text, text, text
+	n.Reason, n.Message, n.Agent.ID, n.Session, n.Call.Target, n.Call.Server, n.Summary, n.Subject = text, text, text, text, text, text, text, text
 	n.Why, n.Warnings, n.Details, n.Call.Arguments = []string{text}, []string{text}, []string{text}, []string{text}
 	n.Sections = []sdk.Section{{Title: text, Kind: "command", Lines: []string{text}}, {Title: text, Kind: sdk.KindSaid, Lines: []string{text}}}
 	return n

@@ -262,6 +262,7 @@ func Notice(id string) sdk.Notice {
 		Status: sdk.StatusPending, Kind: "approval", Risk: "medium", Gate: "shell", Rule: "shell.destructive", Reason: "It deletes files.",
 		Agent: sdk.Agent{ID: "claude", Proven: true}, Session: "s1", Door: "anthropic",
 		Call:    sdk.Call{Kind: "tool_call", Target: "Bash", Arguments: []string{"{", `  "command": "rm -rf build"`, "}"}},
+		Subject: "./build",
 		Summary: "Deletes ./build and everything in it", Why: []string{"shell.destructive: It deletes files."}, Whole: true,
 		Sections: []sdk.Section{{Title: "command", Kind: "command", Lines: []string{"rm -rf build"}}}, Details: []string{"command: rm -rf build"},
 		Answers:   []string{sdk.Approve, sdk.Deny, sdk.Steer},

@@ -87,7 +87,7 @@ func Explain(err error) *Exit {
 			return x
 		}
 		env := Env{Getenv: os.Getenv}
-		x.Hint = "start one with: " + CommandLine(append([]string{"serve"}, env.Elsewhere(filepath.Dir(e.Tried))...)) + " (or name another state folder with --state-dir)"
+		x.Hint = "start one with: " + CommandLine(append([]string{"serve"}, env.Elsewhere(filepath.Dir(e.Tried))...)) + " (or name another state folder with --state-dir)" + others()
 		return x
 	}
 	if e, ok := errors.AsType[*run.RefusedError](err); ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
 	"github.com/holdgate/holdgate/plugins/host"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // digestFlag names what somebody has seen.
@@ -77,7 +78,9 @@ func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 			words = []string{word}
 		}
 	}
-	yes, err := e.ConfirmWord(ctx, w, again(r)+fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending: ", d.Decision, strings.Join(words, " or ")), words...)
+	width, _ := e.Screen(w)
+	question := page.Text([]page.Line{again(r), {Text: fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending:", d.Decision, strings.Join(words, " or "))}}, width, false)
+	yes, err := e.ConfirmWord(ctx, w, strings.TrimSuffix(question, "\n")+" ", words...)
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
@@ -86,12 +89,12 @@ func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d a
 
 // again says once more what is decided: the page before the question may have gone off the
 // top of the terminal.
-func again(r approvals.Request) string {
+func again(r approvals.Request) page.Line {
 	what := command.Known(string(r.Risk)) + " risk"
 	if r.Briefing.Undo != "" {
 		what += ", " + r.Briefing.Undo
 	}
-	return what + ": " + holdgate.Visible(r.Briefing.Summary) + "\n"
+	return page.Line{Text: what + ": " + holdgate.Visible(r.Briefing.Summary)}
 }
 
 // unseen is the error of a command that would let requests go on without a

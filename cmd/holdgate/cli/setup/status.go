@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 const (
 	promptFor = 500 * time.Millisecond // that a shell's prompt waits for the sidecar
 	probeFor  = 5 * time.Second        // that a probe does
 )
+
+// mostAgents is how many agents status names.
+const mostAgents = 5
 
 // statusCommand says how the sidecar is.
 func statusCommand(e *env) *cli.Command {
@@ -66,7 +72,11 @@ func statusCommand(e *env) *cli.Command {
 			if c.Bool("json") {
 				return command.PrintJSON(e.Stdout, st)
 			}
-			return e.printStatus(st, time.Now())
+			seen, err := sc.Agents(c.Context)
+			if err != nil {
+				seen = nil // the rest is worth saying without them
+			}
+			return e.printStatus(st, seen, time.Now())
 		},
 	}
 }
@@ -118,29 +128,57 @@ func (e *env) shortStatus(c *cli.Context) error {
 	return err
 }
 
-func (e *env) printStatus(st api.Status, now time.Time) error {
-	field := func(name, format string, args ...any) string {
-		return fmt.Sprintf("%-10s ", name) + holdgate.Visible(fmt.Sprintf(format, args...)) + "\n"
+func (e *env) printStatus(st api.Status, seen []agents.Agent, now time.Time) error {
+	var lines []page.Line
+	field := func(name, format string, args ...any) {
+		lines = append(lines, page.Line{Label: fmt.Sprintf("%-10s ", name), Text: holdgate.Visible(fmt.Sprintf(format, args...))})
 	}
-	text := field("health", "%s", st.Health) + field("waiting", "%d", st.Pending)
+	field("health", "%s", st.Health)
+	field("waiting", "%d", st.Pending)
+	seen = slices.DeleteFunc(seen, func(a agents.Agent) bool { return a.LastSeen.IsZero() })
+	slices.SortFunc(seen, func(a, b agents.Agent) int { return b.LastSeen.Compare(a.LastSeen) })
+	for i, a := range seen {
+		if i == mostAgents {
+			field("", "and %d more: holdgate agents", len(seen)-i)
+			break
+		}
+		field("agent", "%s, last heard of %s", a.ID, command.Ago(now, a.LastSeen))
+	}
+	for _, u := range st.Unreached {
+		field("NO ANSWER", "%s", unreached(u, now))
+	}
 	if !st.StartedAt.IsZero() {
-		text += field("started", "%s ago", command.Short(now.Sub(st.StartedAt)))
+		field("started", "%s ago", command.Short(now.Sub(st.StartedAt)))
 	}
-	text += field("version", "%s", st.Version)
+	field("version", "%s", st.Version)
 	policy := "the shipped pack"
 	if st.Policy.Path != "" {
 		policy = st.Policy.Path
 	}
-	text += field("policy", "%s, %s", policy, command.Known(st.Policy.Mode))
+	field("policy", "%s, %s", policy, command.Known(st.Policy.Mode))
 	if st.Policy.Refused != "" {
-		text += field("", "as it is now it does NOT load, and the one before stays: %s", st.Policy.Refused)
+		field("", "as it is now it does NOT load, and the one before stays: %s", st.Policy.Refused)
 	}
 	for _, l := range st.Listeners {
-		text += field("listens", "%s for %s", l.Addr, l.Name)
+		field("listens", "%s for %s", l.Addr, l.Name)
 	}
 	if st.You != "" {
-		text += field("you", "%s", st.You)
+		field("you", "%s", st.You)
 	}
-	_, err := fmt.Fprint(e.Stdout, text)
+	width, colour := e.Screen(e.Stdout)
+	_, err := fmt.Fprint(e.Stdout, page.Text(lines, width, colour))
 	return err
+}
+
+// unreached says which host gives an agent no answer.
+func unreached(u api.Unreached, now time.Time) string {
+	times := "1 request"
+	if u.Times != 1 {
+		times = fmt.Sprintf("%d requests", u.Times)
+	}
+	text := fmt.Sprintf("from %s to %s of %s, the last one %s: %s", u.Host, times, u.Agent, command.Ago(now, u.At), u.Why)
+	if u.Hint != "" {
+		text += ". " + u.Hint
+	}
+	return text
 }
