@@ -180,7 +180,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "plugins/sdk/page", "store/audit"},
 	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
 	"cmd/holdgate/cli/policy":  {"approvals/briefing", ".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
-	"cmd/holdgate/cli/setup":   {".", "cmd/holdgate/hook", "cmd/holdgate/hook/install", "proxy/hook", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "rego"},
+	"cmd/holdgate/cli/setup":   {".", "cmd/holdgate/hook", "cmd/holdgate/hook/install", "proxy/hook", "approvals/agents", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "plugins/sdk/page", "rego"},
 	"cmd/holdgate/cli/start":   {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/report", "cmd/holdgate/run", "proxy/agentapi", "proxy/mcpproxy/stdio", "proxy/mcpserver", "proxy/trace/environ"},
 }
 
