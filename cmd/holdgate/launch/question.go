@@ -101,14 +101,20 @@ func (q *question) fold(lines []page.Line) ([]page.Line, bool) {
 	folding.folded, folding.terse = true, false
 	room := folding.room(len(lines))
 	if need <= room {
-		return page.Fold(lines, "m", page.FoldOver, page.FoldTo)
+		return q.foldTo(lines, page.FoldOver, page.FoldTo)
 	}
 	for to := page.FoldTo; to > fewestCode; to-- {
-		if short, some := page.Fold(lines, "m", to+1, to); page.Needed(short) <= room {
+		if short, some := q.foldTo(lines, to+1, to); page.Needed(short) <= room {
 			return short, some
 		}
 	}
-	return page.Fold(lines, "m", fewestCode+1, fewestCode)
+	return q.foldTo(lines, fewestCode+1, fewestCode)
+}
+
+// foldTo is [page.Fold], and what it says of the rest is as wide as the terminal.
+func (q *question) foldTo(lines []page.Line, over, to int) ([]page.Line, bool) {
+	short, some := page.Fold(lines, "m", over, to)
+	return page.Wrap(short, q.cols-1), some
 }
 
 // fewestCode is how many lines of a part of the call are shown at least.

@@ -194,6 +194,22 @@ func TestALongPartIsFoldedAndOpenedBeforeItIsApproved(t *testing.T) {
 	}
 }
 
+func TestWhatIsFoldedFitsANarrowTerminal(t *testing.T) {
+	long := []page.Line{{Label: "what", Text: "Sends data"}, {Label: "  | ", Text: strings.Repeat("x", 48_000)}, {Label: "why", Text: "http.write"}}
+	for cols := minCols; cols < 60; cols++ {
+		q := &question{r: request(holdgate.RiskLow), page: long}
+		q.fit(60, cols)
+		if !q.folded {
+			t.Errorf("nothing is folded on %d columns", cols)
+		}
+		for l := range strings.SplitSeq(q.text(), "\n") {
+			if page.Cells(l) > cols {
+				t.Errorf("%d cells on %d columns: %q", page.Cells(l), cols, l)
+			}
+		}
+	}
+}
+
 func TestAQuestionFitsItsTerminal(t *testing.T) {
 	long := strings.Repeat("x", 500) + strings.Repeat("漢", 500)
 	for _, size := range [][2]int{{40, 100}, {24, 80}, {8, minCols}} {
