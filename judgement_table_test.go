@@ -47,10 +47,11 @@ var judgementFiles = []struct {
 	{"scripts-4.jsonl", "l", "script", "pass", 100, 1, 100},
 	{"dangerous-4.jsonl", "m", "call, script", "hold", 139, 1, 139},
 	{"scripts-5.jsonl", "n", "script", "pass", 150, 4, 20},
+	{"scripts-6.jsonl", "r", "script", "pass", 160, 1, 160},
 	{"dangerous-5.jsonl", "q", "call, script", "hold", 60, 1, 60},
 }
 
-var judgementID = regexp.MustCompile(`^([osdfghklmnq]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
+var judgementID = regexp.MustCompile(`^([osdfghklmnqr]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
 
 func TestJudgementTable(t *testing.T) {
 	seen := map[string]string{} // by ID, and by tool and input

@@ -26,7 +26,7 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 			out = append(out, holdgate.ReasonComputedCode)
 		case i >= words && !slices.Contains(s.Found.Changed, u):
 			out = append(out, holdgate.ReasonUnread)
-		case u == "stdin", u == "{}", plainPart.MatchString(u), strings.HasSuffix(u, " code"):
+		case u == "stdin", u == "{}", plainPart.MatchString(u), strings.HasSuffix(u, " code"), partOfText.MatchString(u), printedText(u):
 			out = append(out, holdgate.ReasonDynamicName)
 		default: // what a command prints, or a text that is made of parts
 			out = append(out, holdgate.ReasonComputedCode)
@@ -49,9 +49,16 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 var (
 	// plainPart is a variable, as a loop sets it.
 	plainPart = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)$`)
+	// partOfText is what a variable holds, less or with other text in the place of some of it.
+	partOfText = regexp.MustCompile(`^\$\{([A-Za-z_]\w*(#|%|/|\^|,|:[0-9])[^$`+"`"+`({]*|[@*]:[0-9]+)\}$`)
 	// variablePath is a file or a folder that a variable names, or one below.
 	variablePath = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)(/[\w-]+(\.\w+)*)*/?$`)
 )
+
+// printedText reports whether a word is what commands print, which are judged by themselves.
+func printedText(u string) bool {
+	return strings.HasPrefix(u, "$(") && !strings.HasPrefix(u, "$((") && strings.HasSuffix(u, ")")
+}
 
 // shells run what they read.
 const shells = "sh bash dash zsh ksh ash fish eval . source csh tcsh xargs parallel ssh"

@@ -158,6 +158,9 @@ func forgetNames(s *Shell, in Invocation) bool {
 			}
 		}
 		s.forget(v)
+		if name == "unset" {
+			s.unkeyed(w)
+		}
 		if name == "unset" && s.conditional == 0 {
 			s.unexport(v)
 		}

@@ -39,6 +39,12 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			}
 			continue
 		}
+		if before, ok := s.Vars[nameOf(a)]; s.locals != nil && wordlist.Has("local declare typeset", c.Variant.Value) {
+			if _, again := s.locals[nameOf(a)]; !again {
+				before.odd = before.odd && ok
+				s.locals[nameOf(a)] = before
+			}
+		}
 		if a.Name != nil && strings.Contains(flags, "A") {
 			v := s.Vars[a.Name.Value]
 			if !v.keyed && a.Naked && !v.Known && s.conditional == 0 {
@@ -46,12 +52,6 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			}
 			v.keyed = true
 			s.Vars[a.Name.Value] = v
-		}
-		if before, ok := s.Vars[nameOf(a)]; s.locals != nil && wordlist.Has("local declare typeset", c.Variant.Value) {
-			if _, again := s.locals[nameOf(a)]; !again {
-				before.odd = before.odd && ok
-				s.locals[nameOf(a)] = before
-			}
 		}
 		words = append(words, s.assign(a))
 		if a.Name == nil {

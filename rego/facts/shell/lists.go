@@ -2,9 +2,13 @@ package shell
 
 import (
 	"maps"
+	"path"
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/argv"
 )
 
 func (s *Shell) binary(c *syntax.BinaryCmd) {
@@ -35,11 +39,61 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 func (s *Shell) and(c *syntax.BinaryCmd) {
 	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 && !c.X.Negated && !c.X.Background {
 		s.and(x)
+	} else if s.staysPut(c.X) {
+		failed := len(s.failed)
+		s.stmt(c.X)
+		s.failed = s.failed[:failed]
+		s.stmt(c.Y)
+		return
 	} else {
 		s.stmt(c.X)
 	}
-	s.failed = append(s.failed, s.state())
+	failed := s.state()
 	s.maybe(c.Y)
+	if below := s.makesFolder(c.X); below != "" {
+		for name, v := range s.Vars { // where the folder was not made, none of these is there
+			if at, file := strings.CutPrefix(name, fileVariable("")); file && strings.HasPrefix(at, below+"/") {
+				failed.vars[name] = v
+			}
+		}
+	}
+	s.failed = append(s.failed, failed)
+}
+
+// staysPut reports whether a statement goes to the folder in which the shell is, by its
+// whole path, before anything else was done: it cannot fail.
+func (s *Shell) staysPut(st *syntax.Stmt) bool {
+	to, ok := s.onlyOperand(st, "cd")
+	return ok && len(s.Dirs) == 1 && path.IsAbs(to) && path.Clean(to) == s.Dirs[0] && len(s.Found.Facts.Commands) == 0
+}
+
+// makesFolder is the folder that a statement makes where there is none; empty for all others.
+func (s *Shell) makesFolder(st *syntax.Stmt) string {
+	if x, ok := st.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(st.Redirs) == 0 && !st.Negated {
+		return s.makesFolder(x.Y)
+	}
+	word, ok := s.onlyOperand(st, "mkdir", "-p")
+	if !ok {
+		return ""
+	}
+	at, _ := s.FileAt(argv.Field{Text: word})
+	return at
+}
+
+// onlyOperand is the last word of a statement that is a simple command of these words and
+// one more, which is known; neither the line nor a redirection makes it another.
+func (s *Shell) onlyOperand(st *syntax.Stmt, words ...string) (string, bool) {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || st.Negated || st.Background || st.Coprocess || len(st.Redirs) > 0 || len(call.Assigns) > 0 || len(call.Args) != len(words)+1 || s.overridden(words[0]) || s.Remote {
+		return "", false
+	}
+	for i, w := range words {
+		if call.Args[i].Lit() != w {
+			return "", false
+		}
+	}
+	f := s.silently(call.Args[len(words)])
+	return f.Text, f.Known() && !f.Glob && !strings.HasPrefix(f.Text, "-")
 }
 
 // maybe walks a statement that runs or not, and leaves its branch open.

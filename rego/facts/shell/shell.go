@@ -204,7 +204,7 @@ func (s *Shell) merge(o state) {
 			continue
 		}
 		if !ok || !v.same(w) {
-			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast())}
+			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast()), keyed: v.keyed && w.keyed}
 		}
 	}
 	for k := range o.vars {

@@ -83,6 +83,17 @@ func (s *Shell) forget(name string) {
 	}
 }
 
+// unkeyed notes that a name may stand for no array with keys of text any more: the subscripts
+// of what it stands for from now on are arithmetic.
+func (s *Shell) unkeyed(name argv.Field) {
+	for k, v := range s.Vars {
+		if v.keyed && (k == name.Text || !name.Known()) {
+			v.keyed = false
+			s.Vars[k] = v
+		}
+	}
+}
+
 // forgetAll is for what may change any variable.
 func (s *Shell) forgetAll() {
 	clear(s.Vars)

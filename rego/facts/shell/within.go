@@ -87,8 +87,11 @@ func (s *Shell) namesWithin(words []argv.Field) bool {
 		i := slices.IndexFunc(args, func(f argv.Field) bool { return strings.HasPrefix(f.Text, "-") })
 		return i > 0 && s.FindsWithin(args[:i], args)
 	case "git":
-		if len(args) == 0 || !wordlist.Has("ls-files grep", args[0].Text) {
+		if len(args) == 0 || !wordlist.Has("ls-files grep diff", args[0].Text) {
 			return false
+		}
+		if args[0].Text == "diff" {
+			return s.changedWithin(args[1:])
 		}
 		valued, flags := "", "cdmoz"
 		if args[0].Text == "grep" {
@@ -129,6 +132,23 @@ func (s *Shell) namesWithin(words []argv.Field) bool {
 		return false
 	}
 	return s.plainRoots(files, skipsHidden || s.plainRoots(narrowed, true))
+}
+
+// changedWithin reports whether git diff, of these words, names such files alone: those that
+// the patterns behind -- demand. Its names are seen from the root of the repository, and climb
+// out of nothing.
+func (s *Shell) changedWithin(words []argv.Field) bool {
+	i := slices.IndexFunc(words, func(f argv.Field) bool { return f.Text == "--" })
+	if i < 0 || !slices.ContainsFunc(words[:i], func(f argv.Field) bool { return f.Text == "--name-only" }) {
+		return false
+	}
+	for _, w := range words[:i] {
+		if !w.Known() || strings.HasPrefix(w.Text, "-") && !wordlist.Has("--name-only --cached --staged", w.Text) && !strings.HasPrefix(w.Text, "--diff-filter=") {
+			return false
+		}
+	}
+	files := words[i+1:]
+	return len(files) > 0 && !slices.ContainsFunc(files, func(f argv.Field) bool { return strings.ContainsAny(f.Text, `:\`) || !plainEnd(f) }) && s.plainRoots(files, true)
 }
 
 // FindsWithin reports whether all that find meets are such files: below the
