@@ -60,6 +60,7 @@ passes_unread(c) if {
 	}
 	understood(c)
 	stays_within(c)
+	not regex.match(leaving, c.program)
 	not leads_elsewhere(c)
 	not aims_elsewhere(c)
 	not names_address(c)
@@ -74,36 +75,13 @@ leaving := `^(sudo|su|doas|pkexec|runuser|run0|ssh|docker|podman|nerdctl|kubectl
 # METADATA
 # title: Whether a reason why a command is not known in full needs no person within a contained run
 # description: |
-#   project_code runs unread elsewhere, too, and what lies in the session's folder is no other code. A file that the call itself writes does only in builds, as it would in two calls.
+#   project_code runs unread elsewhere, too. A file that the call itself writes does only in builds,
+#   as it would in two calls.
 # custom:
 #   risk: high
 harmless(reason, _) if reason in {"project_code", "unknown_library", "unread_text", "dynamic_name"}
 
 harmless("own_file", c) if class_of(c) in {"build", "pass"}
-
-harmless("unseen_file", c) if {
-	c.unbound[0]
-	every file in c.unbound {
-		of_the_folder(file)
-	}
-}
-
-# METADATA
-# title: Whether a file that a command runs lies in the session's folder
-# custom:
-#   risk: high
-of_the_folder(file) if {
-	regex.match(`^(\./)?[\w@%+=:,.*-]+(/[\w@%+=:,.*-]+)*/?$`, file)
-	not regex.match(`(^|/)(\.\.|\.git|\.ssh)(/|$)`, file)
-	not goes_elsewhere
-}
-
-goes_elsewhere if {
-	some c in input.facts.commands
-	c.program in {"cd", "pushd", "popd", "chdir"}
-	not c.argv == ["cd", input.session.cwd]
-	not regex.match(`^cd( --)? (\./)?[\w@%+=:,-][\w@%+=:,.-]*(/[\w@%+=:,-][\w@%+=:,.-]*)*/?$`, concat(" ", c.argv))
-}
 
 # METADATA
 # title: Whether all of a command is known but for what its reasons say
@@ -125,12 +103,6 @@ understood(c) if {
 	every word in array.slice(c.argv, 1, count(c.argv)) {
 		not startswith(word, "-")
 	}
-}
-
-understood(c) if {
-	class_of(c) == "unknown"
-	c.argv[0] in c.unbound
-	of_the_folder(c.argv[0])
 }
 
 # METADATA

@@ -44,13 +44,17 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 				before.odd = before.odd && ok
 				s.locals[nameOf(a)] = before
 			}
+			if now := s.Vars[nameOf(a)]; now.keyed && !strings.ContainsAny(flags, "Ag") { // it is another variable
+				now.keyed = false
+				s.Vars[nameOf(a)] = now
+			}
 		}
 		if a.Name != nil && strings.Contains(flags, "A") {
 			v := s.Vars[a.Name.Value]
 			if !v.keyed && a.Naked && !v.Known && s.conditional == 0 {
 				v.origin = argv.OriginAtom // there is nothing in it
 			}
-			v.keyed = true
+			v.keyed = !v.array || v.keyed // of another array it makes none with keys of text
 			s.Vars[a.Name.Value] = v
 		}
 		words = append(words, s.assign(a))

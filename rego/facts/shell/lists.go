@@ -3,6 +3,7 @@ package shell
 import (
 	"maps"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,34 +38,31 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 
 // and walks X && Y. Each command of a chain is in the branch of those before it.
 func (s *Shell) and(c *syntax.BinaryCmd) {
+	before, stays := len(s.failed), s.staysPut(c.X)
 	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 && !c.X.Negated && !c.X.Background {
 		s.and(x)
-	} else if s.staysPut(c.X) {
-		failed := len(s.failed)
-		s.stmt(c.X)
-		s.failed = s.failed[:failed]
-		s.stmt(c.Y)
-		return
 	} else {
 		s.stmt(c.X)
 	}
-	failed := s.state()
+	failed, made := s.state(), s.makesFolder(c.X)
+	if stays {
+		s.failed = s.failed[:before]
+	}
 	s.maybe(c.Y)
-	if below := s.makesFolder(c.X); below != "" {
-		for name, v := range s.Vars { // where the folder was not made, none of these is there
-			if at, file := strings.CutPrefix(name, fileVariable("")); file && strings.HasPrefix(at, below+"/") {
-				failed.vars[name] = v
-			}
+	for name, v := range s.Vars {
+		if at, file := strings.CutPrefix(name, fileVariable("")); file && (stays || made != "" && strings.HasPrefix(at, made+"/")) {
+			failed.vars[name] = v // else X cannot have failed, or the file is not there
 		}
 	}
 	s.failed = append(s.failed, failed)
 }
 
-// staysPut reports whether a statement goes to the folder in which the shell is, by its
-// whole path, before anything else was done: it cannot fail.
+// staysPut reports whether a statement goes to the folder in which the session's shell is, by
+// its whole path, before anything else was done: it cannot fail.
 func (s *Shell) staysPut(st *syntax.Stmt) bool {
 	to, ok := s.onlyOperand(st, "cd")
-	return ok && len(s.Dirs) == 1 && path.IsAbs(to) && path.Clean(to) == s.Dirs[0] && len(s.Found.Facts.Commands) == 0
+	return ok && len(s.Dirs) == 1 && strings.TrimSuffix(to, "/") == s.Dirs[0] && path.IsAbs(to) && len(s.Found.Facts.Commands) == 0 &&
+		(len(s.Via) == 0 || len(s.Via) == 1 && s.Via[0] == "bash -c")
 }
 
 // makesFolder is the folder that a statement makes where there is none; empty for all others.
@@ -80,6 +78,9 @@ func (s *Shell) makesFolder(st *syntax.Stmt) string {
 	return at
 }
 
+// plainPath has no part that leads up, and is one word however it is expanded.
+var plainPath = regexp.MustCompile(`^/?[\w@%+=:,-][\w@%+=:,.-]*(/[\w@%+=:,-][\w@%+=:,.-]*)*/?$`)
+
 // onlyOperand is the last word of a statement that is a simple command of these words and
 // one more, which is known; neither the line nor a redirection makes it another.
 func (s *Shell) onlyOperand(st *syntax.Stmt, words ...string) (string, bool) {
@@ -93,7 +94,7 @@ func (s *Shell) onlyOperand(st *syntax.Stmt, words ...string) (string, bool) {
 		}
 	}
 	f := s.silently(call.Args[len(words)])
-	return f.Text, f.Known() && !f.Glob && !strings.HasPrefix(f.Text, "-")
+	return f.Text, f.Known() && !f.Glob && !strings.HasPrefix(f.Text, "-") && plainPath.MatchString(f.Text)
 }
 
 // maybe walks a statement that runs or not, and leaves its branch open.

@@ -204,12 +204,12 @@ func (s *Shell) merge(o state) {
 			continue
 		}
 		if !ok || !v.same(w) {
-			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast()), keyed: v.keyed && w.keyed}
+			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast()), keyed: v.keyed && w.keyed, integer: v.integer || w.integer}
 		}
 	}
-	for k := range o.vars {
+	for k, w := range o.vars {
 		if _, ok := s.Vars[k]; !ok {
-			s.Vars[k] = Variable{}
+			s.Vars[k] = Variable{integer: w.integer}
 		}
 	}
 	s.Lost = s.Lost || o.lost

@@ -87,7 +87,7 @@ func (s *Shell) forget(name string) {
 // of what it stands for from now on are arithmetic.
 func (s *Shell) unkeyed(name argv.Field) {
 	for k, v := range s.Vars {
-		if v.keyed && (k == name.Text || !name.Known()) {
+		if v.keyed && (k == name.Text || !name.Known() || s.refs) {
 			v.keyed = false
 			s.Vars[k] = v
 		}
@@ -114,6 +114,9 @@ func (s *Shell) assign(a *syntax.Assign) argv.Field {
 		}
 		f := s.plainly(s.one(a.Value, quoting{}))
 		old := s.Vars[name]
+		if old.integer && s.arithmeticRuns(f) {
+			s.unsafe(f.Text)
+		}
 		s.forget(name)
 		if number := f.Known() && f.Text != "" && strings.Trim(f.Text, "0123456789") == ""; old.keyed && !old.Known && old.origin == argv.OriginAtom && !s.refs && !a.Append && (number || f.Origin == argv.OriginAtom && !f.Known()) {
 			v := s.Vars[name]

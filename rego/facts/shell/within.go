@@ -143,7 +143,7 @@ func (s *Shell) changedWithin(words []argv.Field) bool {
 		return false
 	}
 	for _, w := range words[:i] {
-		if !w.Known() || strings.HasPrefix(w.Text, "-") && !wordlist.Has("--name-only --cached --staged", w.Text) && !strings.HasPrefix(w.Text, "--diff-filter=") {
+		if !w.Known() || strings.HasPrefix(w.Text, "-") && !wordlist.Has("--name-only --cached --staged", w.Text) && !strings.HasPrefix(w.Text, "--diff-filter=") || strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, ".") || strings.HasPrefix(w.Text, "~") {
 			return false
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Shell) FindsWithin(roots, words []argv.Field) bool {
 
 // ends are those of names that files have which run by themselves, or tell an agent what
 // to do, wherever a project keeps them: .github/workflows/ci.yml, CLAUDE.md.
-const ends = "yml yaml json jsonc json5 toml sh bash zsh fish ksh md mdc cfg conf ini rc pth xml plist service local"
+const ends = "yml yaml json jsonc json5 toml sh bash zsh fish ksh md mdc cfg conf ini rc pth xml plist service local envrc bashrc bash_profile zshrc profile npmrc yarnrc pypirc netrc husky github gitmodules gitattributes editorconfig"
 
 var lastEnd = regexp.MustCompile(`[^/]\.([A-Za-z0-9_]+)$`)
 
