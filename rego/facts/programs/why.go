@@ -50,7 +50,7 @@ var (
 	// plainPart is a variable, as a loop sets it.
 	plainPart = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)$`)
 	// partOfText is what a variable holds, less or with other text in the place of some of it.
-	partOfText = regexp.MustCompile(`^\$\{([A-Za-z_]\w*(#|%|/|\^|,|:[0-9])[^$`+"`"+`({]*|[@*]:[0-9]+)\}$`)
+	partOfText = regexp.MustCompile(`^\$\{([A-Za-z_]\w*(#|%|/|\^|,|:[0-9])[^$` + "`" + `({]*|[@*]:[0-9]+)\}$`)
 	// variablePath is a file or a folder that a variable names, or one below.
 	variablePath = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)(/[\w-]+(\.\w+)*)*/?$`)
 )
