@@ -152,11 +152,19 @@ func (j *Judged) about(r *record.StoredRequest, edited holdgate.Call, d, unchang
 		j.Risk = "" // the editor's answer alone lets it go on
 	}
 	// Where policy does not find here why the call was held, it may miss the same of the edit.
-	if unchanged.Action != holdgate.Hold || unchanged.Rule != r.Rule || record.Graver(unchanged.Risk, r.Risk) != unchanged.Risk {
+	if unchanged.Action != holdgate.Hold || unchanged.Rule != r.Rule || record.Graver(unchanged.Risk, r.Risk) != unchanged.Risk ||
+		slices.ContainsFunc(r.Also, func(also holdgate.Finding) bool {
+			return also.Rule != unchanged.Rule && !found(unchanged.Also, also.Rule)
+		}) {
 		j.Risk = record.Graver(j.Risk, r.Risk)
 	}
 	told := Request{ID: r.ID, Gate: r.Gate, Call: record.CallView{Tool: &record.ToolView{Name: r.Call.Tool, Server: r.Call.Server}}, Briefing: Brief(edited, d)}
 	j.Summary, j.Target = told.Briefing.Summary, told.Target()
+}
+
+// found reports whether a rule is among those that found something.
+func found(findings []holdgate.Finding, rule string) bool {
+	return slices.ContainsFunc(findings, func(f holdgate.Finding) bool { return f.Rule == rule })
 }
 
 // errUnjudged says that a denial of an edit may come of what is not known of the call here.

@@ -356,6 +356,12 @@ func TestTheRiskOfAnEditIsThatOfTheEditedCall(t *testing.T) {
 			t.Errorf("%s (%s) edited to %s: %s of %q risk, want %q: %v", tt.was, tt.of, tt.to, got.Action, got.Risk, tt.want, err)
 		}
 	}
+	r := b.ask(x, bash(99, "rm a.txt"), hold(editing, func(d *holdgate.Decision) {
+		d.Risk, d.Also = holdgate.RiskHigh, []holdgate.Finding{{Rule: "tools.changed"}} // which is not seen here
+	}))
+	if got, err := b.queue.Judge(t.Context(), r.ID, "ben", json.RawMessage(`{"command":"ls"}`)); err != nil || got.Risk != holdgate.RiskHigh {
+		t.Errorf("an edit of a call that another rule asks about too: %q risk, %v", got.Risk, err)
+	}
 }
 
 // What policy says of an edit is told to nobody who may not edit the call.

@@ -90,7 +90,7 @@ const maxVisible = 5000
 func visible(v any) string {
 	text, more := fmt.Sprint(v), ""
 	if n := maxVisible; len(text) > n {
-		for !utf8.RuneStart(text[n]) {
+		for n > 0 && !utf8.RuneStart(text[n]) {
 			n--
 		}
 		text, more = text[:n], "…"

@@ -453,7 +453,7 @@ func (a *App) status(ctx context.Context) api.Status {
 		s.Health = s.Troubles[0].Why
 	}
 	s.Pending = a.queue.Pending()
-	s.Unreached = a.silent.list()
+	s.Unreached = a.silent.list(time.Now())
 	s.Agent = cmp.Or(a.o.Agent.ID, holdgate.AgentDefault)
 	return s
 }

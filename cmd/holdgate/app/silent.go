@@ -23,8 +23,15 @@ type silent struct {
 	hosts []api.Unreached // the latest last
 }
 
-// maxSilent bounds what is remembered: agents choose names.
-const maxSilent = 100
+// What is remembered is bounded, for agents choose names: hosts in all and of one agent, for
+// how long, and bytes of a name and of an error.
+const (
+	maxSilent   = 100
+	maxOfAgent  = 20
+	silentFor   = 24 * time.Hour
+	maxHostName = 253
+	maxFault    = 500
+)
 
 // answered notes how a host took to a request. What Holdgate refuses by itself says
 // nothing of the host.
@@ -34,7 +41,7 @@ func (s *silent) answered(a steps.Answered, now time.Time) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := api.Unreached{Host: holdgate.Visible(a.Host), Upstream: a.Upstream, Agent: a.Agent, Since: now}
+	u := api.Unreached{Host: holdgate.Visible(holdgate.Bounded(a.Host, maxHostName)), Upstream: a.Upstream, Agent: a.Agent, Since: now}
 	if i := slices.IndexFunc(s.hosts, func(k api.Unreached) bool { return k.Host == u.Host && k.Agent == u.Agent }); i >= 0 {
 		u.Times, u.Since = s.hosts[i].Times, s.hosts[i].Since
 		s.hosts = slices.Delete(s.hosts, i, i+1)
@@ -42,15 +49,25 @@ func (s *silent) answered(a steps.Answered, now time.Time) {
 	if a.Err == nil {
 		return
 	}
-	u.Times, u.At, u.Why, u.Hint = u.Times+1, now, upstream.Fault(a.Err), unreachedHint(a)
+	u.Times, u.At, u.Why, u.Hint = u.Times+1, now, holdgate.Bounded(upstream.Fault(a.Err), maxFault), unreachedHint(a)
 	s.hosts = append(s.hosts, u)
+	of := 0
+	for i := len(s.hosts) - 1; i >= 0; i-- {
+		if s.hosts[i].Agent != a.Agent {
+			continue
+		}
+		if of++; of > maxOfAgent {
+			s.hosts = slices.Delete(s.hosts, i, i+1)
+		}
+	}
 	s.hosts = s.hosts[max(len(s.hosts)-maxSilent, 0):]
 }
 
-func (s *silent) list() []api.Unreached {
+// list are the hosts of the last day, the latest last.
+func (s *silent) list(now time.Time) []api.Unreached {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.hosts)
+	return slices.DeleteFunc(slices.Clone(s.hosts), func(u api.Unreached) bool { return now.Sub(u.At) > silentFor })
 }
 
 // unreachedHint says what a person can do about a host that gives no answer. What is

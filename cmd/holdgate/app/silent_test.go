@@ -28,7 +28,7 @@ func TestAHostIsSilentUntilItAnswersTheAgent(t *testing.T) {
 	}
 	fail("codex", "a", refused)
 	fail("claude", "b", &upstream.AddressError{})
-	list := s.list()
+	list := s.list(at)
 	if len(list) != 2 || list[0].Agent != "claude" || list[0].Times != 3 || list[0].At.Sub(list[0].Since) != 2*time.Second {
 		t.Fatalf("silent are %+v", list)
 	}
@@ -36,14 +36,23 @@ func TestAHostIsSilentUntilItAnswersTheAgent(t *testing.T) {
 		t.Errorf("%s: %s", list[0].Why, list[0].Hint)
 	}
 	s.answered(steps.Answered{Host: "a", Agent: "claude", Status: 500}, at)
-	if list = s.list(); len(list) != 1 || list[0].Agent != "codex" {
+	if list = s.list(at); len(list) != 1 || list[0].Agent != "codex" {
 		t.Errorf("after an answer silent are %+v", list)
 	}
 	for i := range 3 * maxSilent {
 		fail("claude", fmt.Sprintf("host-%d", i), refused)
 	}
-	if list = s.list(); len(list) != maxSilent || list[maxSilent-1].Host != fmt.Sprintf("host-%d", 3*maxSilent-1) {
+	if list = s.list(at); len(list) != maxOfAgent+1 || list[0].Agent != "codex" || list[maxOfAgent].Host != fmt.Sprintf("host-%d", 3*maxSilent-1) {
 		t.Errorf("%d hosts are remembered, the last of them %+v", len(list), list[len(list)-1])
+	}
+	for i := range 2 * maxSilent {
+		fail(fmt.Sprintf("agent-%d", i), strings.Repeat("h", 1<<16), fmt.Errorf("%s: %w", strings.Repeat("h", 1<<16), refused))
+	}
+	if list = s.list(at); len(list) != maxSilent || len(list[0].Host) > 2*maxHostName || len(list[0].Why) > 2*maxFault {
+		t.Errorf("%d hosts are remembered, the first with a name of %d bytes and an error of %d", len(list), len(list[0].Host), len(list[0].Why))
+	}
+	if list = s.list(at.Add(silentFor + time.Minute)); len(list) != 0 {
+		t.Errorf("a day later silent are %+v", list)
 	}
 }
 

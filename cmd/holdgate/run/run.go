@@ -240,7 +240,9 @@ func (r *agent) tellLeft(ctx context.Context, door *client.Client, agent string)
 // tellUnreached says which hosts gave the agent no answer up to its end: it may have said
 // no more of that than that something failed.
 func (r *agent) tellUnreached(ctx context.Context, door *client.Client, agent string, began time.Time) {
-	st, err := door.Status(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	st, err := door.Status(ctx)
 	if err != nil {
 		return // it is a note
 	}
@@ -258,6 +260,9 @@ func (r *agent) tellUnreached(ctx context.Context, door *client.Client, agent st
 		r.note("%s", strings.TrimSuffix(fmt.Sprintf("%s gave %s no answer%s: %s. %s", u.Host, agent, times, u.Why, u.Hint), " "))
 	}
 }
+
+// noteWithin is how long the end of a run waits for a note.
+const noteWithin = 10 * time.Second
 
 // mostUnreached is how many hosts are named that gave no answer.
 const mostUnreached = 3

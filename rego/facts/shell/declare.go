@@ -39,10 +39,12 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			}
 			continue
 		}
-		if before, ok := s.Vars[nameOf(a)]; s.locals != nil && wordlist.Has("local declare typeset", c.Variant.Value) {
+		before, had := s.Vars[nameOf(a)]
+		if s.locals != nil && wordlist.Has("local declare typeset", c.Variant.Value) {
 			if _, again := s.locals[nameOf(a)]; !again {
-				before.odd = before.odd && ok
+				before.odd, before.absent = before.odd && had, !had
 				s.locals[nameOf(a)] = before
+				had = had && strings.Contains(flags, "g")
 			}
 			if now := s.Vars[nameOf(a)]; now.keyed && !strings.ContainsAny(flags, "Ag") { // it is another variable
 				now.keyed = false
@@ -54,7 +56,8 @@ func (s *Shell) declare(c *syntax.DeclClause) {
 			if !v.keyed && a.Naked && !v.Known && s.conditional == 0 {
 				v.origin = argv.OriginAtom // there is nothing in it
 			}
-			v.keyed = !v.array || v.keyed // of another array it makes none with keys of text
+			// Of what may be another array it makes none with keys of text.
+			v.keyed = v.keyed || !had && !s.Wild && !wordlist.Has(shellArrays, a.Name.Value)
 			s.Vars[a.Name.Value] = v
 		}
 		words = append(words, s.assign(a))
@@ -98,3 +101,6 @@ func (s *Shell) reference() {
 	s.forgetAll()
 	s.refs = true
 }
+
+// shellArrays are arrays that the shell itself has, with numbers as their keys.
+const shellArrays = "BASH_ARGC BASH_ARGV BASH_LINENO BASH_REMATCH BASH_SOURCE BASH_VERSINFO COMP_WORDS COMPREPLY COPROC DIRSTACK FUNCNAME GROUPS MAPFILE PIPESTATUS pipestatus dirstack"

@@ -163,7 +163,9 @@ func (s *Shell) call(name string, f function, args []argv.Field, known bool) {
 	s.locals = make(map[string]Variable)
 	s.within("function", func() { s.stmt(f.body) })
 	for name, v := range s.locals {
-		s.Vars[name] = v
+		if s.Vars[name] = v; v.absent {
+			delete(s.Vars, name)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type Variable struct {
 	odd      bool       // declared with an attribute that changes what is assigned
 	integer  bool       // whatever is assigned is evaluated as arithmetic
 	keyed    bool       // an array whose subscripts are text
+	absent   bool       // there was no such variable when a function made it local
 	within   bool       // each value is one that field.within may stand for
 	process  bool       // it is the number that a file holds of a process: see Field
 	shape    argv.Field // the word that was assigned, where parts of it are not known

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/holdgate/holdgate/approvals/client"
 )
@@ -25,16 +26,26 @@ func listening(table string) (folders []string) {
 			continue
 		}
 		folder := filepath.Dir(f[7])
-		token, err := os.Open(filepath.Join(folder, client.TokenName)) // who may not read it has no use for the sidecar
-		if err != nil {
-			continue
+		if !readable(filepath.Join(folder, client.TokenName)) || slices.Contains(folders, folder) {
+			continue // who may not read the token has no use for the sidecar
 		}
-		_ = token.Close()
-		if !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
+		folders = append(folders, folder)
 	}
 	return folders
+}
+
+// readable reports whether there is a file that this user may read. An agent could have put a
+// pipe in its place, on which others wait.
+func readable(path string) bool {
+	if at, err := os.Lstat(path); err != nil || !at.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
 }
 
 // others says how to name sidecars that run with other state folders, or nothing.
