@@ -77,7 +77,7 @@ func browser(agent string) string {
 	switch {
 	case agent == "":
 		return "a browser"
-	case name == "" || system == "":
+	case name == "" || system == "" || strings.Contains(agent, "Headless"): // a program may drive it
 		return visible(agent)
 	}
 	return name + " on " + system
