@@ -62,7 +62,7 @@ var imports = map[string][]string{
 
 	"approvals/socket/sockettest": {},
 
-	"approvals/draft": {".", "approvals", "approvals/client", "plugins/sdk/page"},
+	"approvals/draft": {".", "approvals", "approvals/api", "approvals/client", "approvals/record", "plugins/host", "plugins/sdk/page"},
 	"approvals/tui":   {".", "approvals", "approvals/agents", "approvals/draft", "approvals/api", "approvals/client", "approvals/record", "store/audit", "plugins/host", "plugins/sdk/page"},
 
 	"rego/facts/snippet/outcome":    {},

@@ -49,9 +49,11 @@ var judgementFiles = []struct {
 	{"scripts-5.jsonl", "n", "script", "pass", 150, 4, 20},
 	{"scripts-6.jsonl", "r", "script", "pass", 160, 1, 160},
 	{"dangerous-5.jsonl", "q", "call, script", "hold", 60, 1, 60},
+	{"scripts-7.jsonl", "t", "script", "pass", 200, 1, 200},
+	{"dangerous-6.jsonl", "x6", "call, script", "hold", 218, 9, 15},
 }
 
-var judgementID = regexp.MustCompile(`^([osdfghklmnqr]|hx)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
+var judgementID = regexp.MustCompile(`^([osdfghklmnqrt]|hx|x6)-[a-z]+(-[a-z]+)*-[0-9]{3}$`)
 
 func TestJudgementTable(t *testing.T) {
 	seen := map[string]string{} // by ID, and by tool and input

@@ -6,6 +6,7 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,10 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
+	"github.com/holdgate/holdgate/approvals/record"
+	"github.com/holdgate/holdgate/plugins/host"
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
@@ -85,6 +89,12 @@ type Change struct {
 	Text      []byte
 	Arguments jsontext.Value
 	Lines     []page.Line // what differs, as a screen shows it
+
+	// What policy says of the changed call, once it was asked: see [Change.Judge].
+
+	Risk    holdgate.Risk // of the call by itself
+	Summary string        // what it does; empty: that is not known
+	Word    string        // what must be typed in full to send it; empty: a key will do
 }
 
 // Shown is the change for a screen: what differs, or the text where nothing can be made
@@ -181,15 +191,36 @@ func difference(before, after string) (lines []page.Line) {
 	return lines
 }
 
-// Verdict is what policy makes of the request with other arguments, as lines of a page. An edit
-// that it refuses is refused when it is sent, too.
-func Verdict(ctx context.Context, c *client.Client, r approvals.Request, arguments jsontext.Value) []page.Line {
-	line := func(text string, s page.Style) []page.Line {
-		return []page.Line{{}, {Label: "policy     ", Text: text, Style: s}}
-	}
-	d, err := c.Check(ctx, r.ID, arguments)
+// Judge asks policy about the request r with the changed arguments, and adds to the lines what
+// it says. What sending them takes follows the risk of the changed call. Where policy cannot be
+// asked, that is what the call itself takes, and no less than a word. An edit that policy refuses
+// is refused when it is sent, too.
+func (c *Change) Judge(ctx context.Context, door *client.Client, r approvals.Request) {
+	d, err := door.Check(ctx, r.ID, c.Arguments)
 	if err != nil {
-		return line("could not be asked now ("+holdgate.Visible(err.Error())+"); it decides about the edited call before that goes on", page.Alarm)
+		c.Risk = record.Graver(r.Risk, holdgate.RiskHigh)
+		c.Lines = append(c.Lines, page.Line{}, page.Line{
+			Label: "policy     ", Style: page.Alarm,
+			Text: "could not be asked now (" + holdgate.Visible(err.Error()) + "); it decides about the edited call before that goes on",
+		})
+	} else {
+		c.Risk, c.Summary = d.Risk, holdgate.Visible(d.Summary)
+		if c.Lines = append(c.Lines, page.Line{}); c.Summary != "" {
+			c.Lines = append(c.Lines, page.Line{Label: "then       ", Text: c.Summary})
+		}
+		if c.Lines = append(c.Lines, verdict(d)); d.Action == holdgate.Deny.String() {
+			return
+		}
+	}
+	n := host.Notice(r)
+	n.Risk, n.Subject = string(c.Risk), cmp.Or(d.Target, n.Subject)
+	c.Word = page.Word(n)
+}
+
+// verdict is what policy says of an edited call, as a line of a page.
+func verdict(d api.Checked) page.Line {
+	line := func(text string, s page.Style) page.Line {
+		return page.Line{Label: "policy     ", Text: text, Style: s}
 	}
 	why := holdgate.Visible(strings.Trim(d.Rule+": "+d.Reason, ": "))
 	switch d.Action {

@@ -55,7 +55,7 @@ func (m *model) openEditor() tea.Cmd {
 		}
 		done.err = errors.Join(done.err, file.Remove())
 		if done.err == nil && client != nil {
-			done.change.Lines = append(done.change.Lines, draft.Verdict(ctx, client, r, done.change.Arguments)...)
+			done.change.Judge(ctx, client, r)
 		}
 		return done
 	})
@@ -135,8 +135,8 @@ func (m *model) editKey(k string) tea.Cmd {
 	case k != "y" && k != "a", a.r.Status.Final(), a.sending, covered, m.now().Sub(e.since) < minShown:
 	case !e.whole():
 		m.note = "not sent: not all of the change was shown yet; space shows the rest"
-	case a.word() != "":
-		m.prompt = &prompt{label: fmt.Sprintf("to let it go on like this, type %s: ", quoted(a.word())), kind: promptApprove, word: a.word(), arguments: e.Arguments}
+	case e.Word != "":
+		m.prompt = &prompt{label: fmt.Sprintf("to let it go on like this, type %s: ", quoted(e.Word)), kind: promptApprove, word: e.Word, arguments: e.Arguments}
 	default:
 		return m.send(api.Decision{Decision: holdgate.AnswerEdit, Arguments: []byte(e.Arguments)})
 	}

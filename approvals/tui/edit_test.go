@@ -115,6 +115,9 @@ func TestAnEditThatPolicyRefusesIsKept(t *testing.T) {
 	d.slowly("e")
 	d.shows("./gen")
 	d.slowly("y")
+	d.shows(`type "approve"`) // policy asks about it as of high risk
+	d.write("approve")
+	d.slowly("enter")
 	if got := d.status(r); got != holdgate.StatusApproved {
 		t.Errorf("after another edit the request is %s", got)
 	}

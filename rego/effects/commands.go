@@ -303,6 +303,9 @@ func (w *work) installs(c command) {
 	if what == "" {
 		what = "all that the project's lists name"
 	}
+	if from := c.source(packages); from != "" {
+		what += " from " + from
+	}
 	by := " (" + line(c.Argv[:min(1+len(c.Subcommand), len(c.Argv))]) + ")"
 	e := holdgate.Effect{Kind: holdgate.EffectRun, What: "package", Where: strings.Join(packages, ", "), Undoable: holdgate.UndoableUnknown, Because: "scripts"}
 	switch {
@@ -337,6 +340,13 @@ func (w *work) installs(c command) {
 		e.Says += " (runs install scripts)"
 	}
 	w.add(c, weighsSome+5, e)
+}
+
+// source lists the addresses that packages come from, where the command names others than theirs.
+func (c command) source(packages []string) string {
+	return listing(slices.DeleteFunc(slices.Clone(c.at), func(at string) bool {
+		return slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(p, at) })
+	}))
 }
 
 // versioned writes name@1.2 and name==1.2 as "name 1.2".

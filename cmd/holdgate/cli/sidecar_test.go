@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -96,7 +97,7 @@ func (s *sidecar) start() (err error) {
 	if err != nil {
 		return err
 	}
-	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), People: people, Redeem: time.Hour}); err != nil {
+	if s.queue, err = approvals.Open(ctx, approvals.Config{Store: s.store, Log: log, Digester: digester, SealKey: key("sealed bodies"), People: people, Redeem: time.Hour, Judge: edited}); err != nil {
 		return err
 	}
 	signer, err := audit.NewSigner(key("audit checkpoints"))
@@ -140,6 +141,24 @@ func (s *sidecar) stop() error {
 	}
 	s.http = nil
 	return errors.Join(err, s.queue.Close(), s.store.Close())
+}
+
+// shipped is the shipped pack.
+var shipped = sync.OnceValues(func() (*rego.Engine, error) {
+	return rego.Open(context.Background(), rego.Options{KeepSeen: true, Timeout: time.Minute})
+})
+
+// edited is what the shipped pack says of an edited call.
+func edited(ctx context.Context, c holdgate.Call, a approvals.Answered) holdgate.Decision {
+	engine, err := shipped()
+	if err != nil {
+		return holdgate.Decision{Reason: err.Error()}
+	}
+	in := rego.Input{Call: c, Edited: true, Dir: a.Dir, Home: "/home/ada"}
+	if a.By != "" {
+		in.Answers = []rego.Answer{{Gate: a.Gate, Rule: a.Rule, Also: a.Also, Decision: holdgate.AnswerEdit, By: a.By}}
+	}
+	return engine.Decide(ctx, in)
 }
 
 // held is a call that a script can hold.
@@ -235,11 +254,10 @@ func (s *sidecar) hold(name string) (approvals.Request, error) {
 	f := facts.Extract(ctx, call, facts.Options{Dir: "/w", Deadline: time.Minute})
 	h.decision.Facts = &f
 	if h.decision.Rule == "" {
-		engine, err := rego.Open(ctx, rego.Options{KeepSeen: true, Timeout: time.Minute})
+		engine, err := shipped()
 		if err != nil {
 			return approvals.Request{}, err
 		}
-		defer engine.Close(ctx)
 		h.decision = engine.Decide(ctx, rego.Input{Call: call, Dir: "/w"})
 	}
 	return x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: h.decision})

@@ -97,7 +97,8 @@ func TestAnEditThatIsNotSentIsKept(t *testing.T) {
 	tm.sees("[e]dit")
 	tm.answers("e")
 	tm.sees(`+  "command": "mine"`)
-	tm.sees("typed in full")
+	tm.sees("then       Runs mine, which the policy does not know")
+	tm.sees("[a]pprove") // its risk is medium
 	held := tm.pending(1)[0]
 	if _, err := tm.client().Decide(t.Context(), held.ID, api.Decision{Decision: holdgate.AnswerDeny, Digest: held.Call.Digest}); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func (d *dialogue) edit(ctx context.Context, keys <-chan stroke) {
 	case err != nil:
 		q.note = "not edited: " + holdgate.Visible(err.Error()) + q.goOn()
 	default:
-		change.Lines = append(change.Lines, d.s.o.Verdict(ctx, q.r, change.Arguments)...)
+		d.s.o.Judge(ctx, &change, q.r)
 		q.change = &change
 	}
 	d.layOut()

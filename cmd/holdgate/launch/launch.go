@@ -42,13 +42,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
-	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // Options say what to run, and where. All fields but Plain and Within must be
@@ -70,8 +69,8 @@ type Options struct {
 	// what became of that.
 	Page   func(ctx context.Context, id string) string
 	Editor string // the person's, as a command line: "vi", "code --wait"
-	// Verdict says what policy would make of a request with other arguments.
-	Verdict func(ctx context.Context, r approvals.Request, arguments jsontext.Value) []page.Line
+	// Judge asks policy about a request with the arguments of a change: see [draft.Change.Judge].
+	Judge func(ctx context.Context, c *draft.Change, r approvals.Request)
 	// Elsewhere says how a request is answered from another terminal.
 	Elsewhere func(id string) string
 }

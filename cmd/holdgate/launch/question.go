@@ -246,8 +246,14 @@ func (q *question) steers() bool { return q.allows("steer") }
 // allows reports whether policy lets the request be answered so.
 func (q *question) allows(way string) bool { return slices.Contains(q.r.Allow, way) }
 
-// word is what must be typed in full to approve; empty where "a" will do.
-func (q *question) word() string { return host.Word(q.r) }
+// word is what must be typed in full to approve, or to send what the person has made of the
+// arguments; empty where "a" will do.
+func (q *question) word() string {
+	if q.change != nil {
+		return q.change.Word
+	}
+	return host.Word(q.r)
+}
 
 // enter takes a line. It returns an answer, or false where the question goes on.
 func (q *question) enter(line string) (answer, bool) {

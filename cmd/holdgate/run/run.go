@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
 	"github.com/holdgate/holdgate"
@@ -29,7 +28,6 @@ import (
 	"github.com/holdgate/holdgate/cmd/holdgate/config"
 	"github.com/holdgate/holdgate/cmd/holdgate/confine"
 	"github.com/holdgate/holdgate/cmd/holdgate/launch"
-	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // Options say which agent runs, and how.
@@ -209,8 +207,8 @@ func (r *agent) behind(ctx, until context.Context) (code int, err error) {
 		Door: door, Agent: st.Agent, Colour: kind != "" && kind != "dumb" && r.Host.Getenv("NO_COLOR") == "",
 		Silent: r.Split,
 		Editor: cmp.Or(r.Host.Getenv("VISUAL"), r.Host.Getenv("EDITOR"), "vi"),
-		Verdict: func(ctx context.Context, of approvals.Request, arguments jsontext.Value) []page.Line {
-			return draft.Verdict(ctx, door, of, arguments)
+		Judge: func(ctx context.Context, change *draft.Change, of approvals.Request) {
+			change.Judge(ctx, door, of)
 		},
 		Elsewhere: func(id string) string {
 			return r.Command("approve", id) + ", or on the page: " + r.Command("open", id)

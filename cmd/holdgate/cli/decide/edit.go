@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
+	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/approvals/draft"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // editCommand lets a held call go on with other arguments.
@@ -70,20 +73,36 @@ func (e *env) edit(c *cli.Context) error {
 	if err := e.printWhole(shown, r, time.Now()); err != nil {
 		return fmt.Errorf("showing the request: %w", err)
 	}
-	edited, err := e.edited(c, shown, r)
+	change, err := e.edited(c, shown, r)
 	if err != nil {
 		return err
 	}
-	d.Arguments = []byte(edited)
+	d.Arguments = []byte(change.Arguments)
 	if err := errors.Join(printDiff(shown, "your edit", r.Call.Tool.Arguments, d.Arguments), line(shown)); err != nil {
 		return fmt.Errorf("showing the change: %w", err)
 	}
-	if ask {
-		if err := e.confirm(c.Context, shown, r, d); err != nil {
+	if _, terminal := e.Terminal(); terminal {
+		if err := e.confirmEdit(c.Context, sc, shown, r, change, ask); err != nil {
 			return err
 		}
 	}
 	return e.send(c, sc, r.ID, d)
+}
+
+// confirmEdit shows what policy makes of the edit, and asks whether it is sent: as one asks about
+// the edited call, and of one of critical risk also where the person has said yes before.
+func (e *env) confirmEdit(ctx context.Context, sc *client.Client, w io.Writer, r approvals.Request, change draft.Change, ask bool) error {
+	change.Lines = nil
+	change.Judge(ctx, sc, r)
+	width, colour := e.Screen(w)
+	if _, err := io.WriteString(w, page.Text(change.Lines[1:], width, colour)+"\n"); err != nil {
+		return fmt.Errorf("showing what policy says: %w", err)
+	}
+	if !ask && change.Risk != holdgate.RiskCritical {
+		return nil
+	}
+	what := page.Line{Text: command.Known(string(change.Risk)) + " risk: " + cmp.Or(change.Summary, "the edited call")}
+	return e.confirmBy(ctx, w, r, what, holdgate.AnswerEdit, typed(change.Word))
 }
 
 // checkEdit refuses command lines that could not be carried through.
@@ -102,20 +121,20 @@ func (e *env) checkEdit(c *cli.Context) error {
 }
 
 // edited returns the new arguments, as the command line says.
-func (e *env) edited(c *cli.Context, w io.Writer, r approvals.Request) (jsontext.Value, error) {
+func (e *env) edited(c *cli.Context, w io.Writer, r approvals.Request) (draft.Change, error) {
 	args := jsontext.Value(r.Call.Tool.Arguments).Clone()
 	switch {
 	case c.IsSet("arguments"):
 		raw, err := e.readArguments(c.String("arguments"))
 		if err != nil {
-			return nil, err
+			return draft.Change{}, err
 		}
 		return changed(r, raw)
 	case c.IsSet("set"):
 		for _, s := range c.StringSlice("set") {
 			var err error
 			if args, err = setArgument(args, s); err != nil {
-				return nil, err
+				return draft.Change{}, err
 			}
 		}
 		return changed(r, args)
@@ -137,9 +156,9 @@ func (e *env) readArguments(path string) ([]byte, error) {
 }
 
 // changed returns the arguments in raw, where they are other than the call's own.
-func changed(r approvals.Request, raw []byte) (jsontext.Value, error) {
+func changed(r approvals.Request, raw []byte) (draft.Change, error) {
 	c, err := draft.Of(r, raw)
-	return c.Arguments, unchanged(r, err)
+	return c, unchanged(r, err)
 }
 
 // unchanged says what is to be done where nothing was changed.
@@ -152,32 +171,32 @@ func unchanged(r approvals.Request, err error) error {
 
 // editInEditor lets the person edit the arguments as a file, until they are a
 // JSON object or the person gives up.
-func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request) (_ jsontext.Value, err error) {
+func (e *env) editInEditor(ctx context.Context, w io.Writer, r approvals.Request) (_ draft.Change, err error) {
 	tty, ok := e.Terminal()
 	if !ok {
-		return nil, command.ErrNoTerminal
+		return draft.Change{}, command.ErrNoTerminal
 	}
 	file, err := draft.Open(r, nil)
 	if err != nil {
-		return nil, err
+		return draft.Change{}, err
 	}
 	defer func() { err = errors.Join(err, file.Remove()) }()
 	for {
 		cmd := file.Command(ctx, e.Editor())
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, e.Stdout, e.Stderr
 		if err := cmd.Run(); err != nil {
-			return nil, &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("the editor (%s) failed: %v", holdgate.Visible(e.Editor()), err), Hint: "nothing was decided; $VISUAL or $EDITOR names another"}
+			return draft.Change{}, &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("the editor (%s) failed: %v", holdgate.Visible(e.Editor()), err), Hint: "nothing was decided; $VISUAL or $EDITOR names another"}
 		}
 		c, err := file.Read()
 		if err = unchanged(r, err); !isUnusable(err) {
-			return c.Arguments, err
+			return c, err
 		}
 		again, err := e.ConfirmWord(ctx, w, "\n"+holdgate.Visible(err.Error())+". Type yes to edit them again, anything else to leave it pending: ", "yes")
 		if err != nil {
-			return nil, err
+			return draft.Change{}, err
 		}
 		if !again {
-			return nil, &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
+			return draft.Change{}, &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 		}
 	}
 }

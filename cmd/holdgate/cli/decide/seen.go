@@ -73,13 +73,23 @@ func (e *env) asks(c *cli.Context, id string, r approvals.Request, d api.Decisio
 func (e *env) confirm(ctx context.Context, w io.Writer, r approvals.Request, d api.Decision) error {
 	words := []string{string(d.Decision)[:1], string(d.Decision)}
 	if letsGoOn(r, d) {
-		words = []string{"a", "approve"}
-		if word := host.Word(r); word != "" {
-			words = []string{word}
-		}
+		words = typed(host.Word(r))
 	}
+	return e.confirmBy(ctx, w, r, again(r), d.Decision, words)
+}
+
+// typed is what a person may type to let a call go on: the word in full, if it takes one.
+func typed(word string) []string {
+	if word == "" {
+		return []string{"a", "approve"}
+	}
+	return []string{word}
+}
+
+// confirmBy asks on the terminal whether the request is answered so, and takes one of the words.
+func (e *env) confirmBy(ctx context.Context, w io.Writer, r approvals.Request, what page.Line, answer holdgate.Answer, words []string) error {
 	width, _ := e.Screen(w)
-	question := page.Text([]page.Line{again(r), {Text: fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending:", d.Decision, strings.Join(words, " or "))}}, width, false)
+	question := page.Text([]page.Line{what, {Text: fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending:", answer, strings.Join(words, " or "))}}, width, false)
 	yes, err := e.ConfirmWord(ctx, w, strings.TrimSuffix(question, "\n")+" ", words...)
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
