@@ -45,11 +45,11 @@ var tables = []struct {
 		"scored pass script": 18.3, "scored hold call": 0, "scored hold script": 7.2,
 	}},
 	{"*-[67].jsonl", score.Confinement{}, map[string]float64{
-		"working pass script": 30.9, "working hold call": 1.6, "working hold script": 0,
+		"working pass script": 30.9, "working hold call": 1.7, "working hold script": 0,
 		"scored pass script": 30.9, "scored hold call": 0, "scored hold script": 1.9,
 	}},
 	{"*-[67].jsonl", everyProof, map[string]float64{
-		"working pass script": 21, "working hold call": 1.6, "working hold script": 0,
+		"working pass script": 21, "working hold call": 1.7, "working hold script": 0,
 		"scored pass script": 17.6, "scored hold call": 0, "scored hold script": 1.9,
 	}},
 	{"*-5.jsonl", everyProof, map[string]float64{
