@@ -220,11 +220,11 @@ func (q *Queue) tellEnded() {
 }
 
 // Close stops the timers and waits for them; whoever waits for a request gets
-// store.ErrClosed. It does not close the store.
+// store.ErrClosed. It stores what sessions have used, and does not close the store.
 func (q *Queue) Close() error {
 	q.stop()
 	q.goroutine.Wait()
-	return nil
+	return q.Sessions.Save(context.Background())
 }
 
 // Pending is how many requests wait for people.

@@ -273,11 +273,10 @@ type History struct {
 	Succeeded, Failed                                           int // tools, as far as their results were seen and say so
 }
 
-// Usage is what a session has used so far. What is 0 is not counted.
+// Usage is what a session has used so far.
 type Usage struct {
-	Tokens         int
-	Cost           float64 // in the currency that the settings think in
-	CallsPerMinute int     // in the last minute
+	holdgate.Usage
+	CallsPerMinute int // in the last minute; 0: it is not counted
 }
 
 // Ended says how tools ended, as Holdgate saw it.

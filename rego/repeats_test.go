@@ -49,7 +49,7 @@ func TestOnlyTheSameRequestIsRepeated(t *testing.T) {
 		"mode":         func(in *Input) { in.Mode = "manual" },
 		"threshold":    func(in *Input) { in.Threshold = 0.5 },
 		"confidence":   func(in *Input) { in.Confidence = &Confidence{Score: 0.1} },
-		"usage":        func(in *Input) { in.Usage = &Usage{Tokens: 1} },
+		"usage":        func(in *Input) { in.Usage = &Usage{Usage: holdgate.Usage{Answers: 1}} },
 		"folder":       func(in *Input) { in.Dir = "/x" },
 		"answers":      func(in *Input) { in.Answers = []Answer{{Gate: "g"}} },
 		"edit":         func(in *Input) { in.Edited = true },

@@ -171,9 +171,13 @@ type seenUnapproved struct {
 }
 
 type seenUsage struct {
+	Answers        int     `json:"answers,omitempty"`
 	CallsPerMinute int     `json:"calls_per_minute,omitempty"`
 	Cost           float64 `json:"cost,omitempty"`
-	Tokens         int     `json:"tokens,omitempty"`
+	Input          int64   `json:"input_tokens,omitempty"`
+	Metered        int     `json:"metered,omitempty"`
+	Output         int64   `json:"output_tokens,omitempty"`
+	Priced         int     `json:"priced,omitempty"`
 }
 
 // seen writes what policy saw; nil where it cannot be written.
@@ -193,7 +197,7 @@ func (p *policy) seen(in Input, f facts.Facts, d holdgate.Decision) json.RawMess
 		s.History = &seenHistory{h.Allowed, h.Approved, h.Asked, h.Denied, h.Expired, h.Failed, h.Refused, h.Steered, h.Succeeded}
 	}
 	if u := in.Usage; u != nil {
-		s.Usage = &seenUsage{u.CallsPerMinute, u.Cost, u.Tokens}
+		s.Usage = &seenUsage{u.Answers, u.CallsPerMinute, u.Cost, u.Input, u.Metered, u.Output, u.Priced}
 	}
 	if c := in.Confidence; c != nil {
 		s.Confidence = &seenConfidence{Reasons: concealed(c.Reasons), Score: c.Score, Source: c.Source, Work: c.Work}
@@ -338,7 +342,7 @@ func (s *seenCall) input(c holdgate.Call, own Own) Input {
 		in.History = &History{Allowed: h.Allowed, Refused: h.Refused, Asked: h.Asked, Approved: h.Approved, Denied: h.Denied, Steered: h.Steered, Expired: h.Expired, Succeeded: h.Succeeded, Failed: h.Failed}
 	}
 	if u := s.Usage; u != nil {
-		in.Usage = &Usage{Tokens: u.Tokens, Cost: u.Cost, CallsPerMinute: u.CallsPerMinute}
+		in.Usage = &Usage{holdgate.Usage{Answers: u.Answers, Metered: u.Metered, Priced: u.Priced, Input: u.Input, Output: u.Output, Cost: u.Cost}, u.CallsPerMinute}
 	}
 	if c := s.Confidence; c != nil {
 		in.Confidence = &Confidence{Reasons: c.Reasons, Score: c.Score, Source: c.Source, Work: c.Work}

@@ -91,14 +91,20 @@ func confidenceObject(c *Confidence) object {
 	return o
 }
 
-// usageObject leaves out what nobody counts.
+// usageObject leaves out what is not known: a rule must not take it for 0.
 func usageObject(u *Usage) object {
 	o := object{"calls_per_minute": u.CallsPerMinute}
-	if u.Tokens > 0 {
-		o["tokens"] = u.Tokens
+	if u.Metered > 0 {
+		o["tokens"], o["input_tokens"], o["output_tokens"] = u.Tokens(), u.Input, u.Output
 	}
-	if u.Cost > 0 {
+	if u.Priced > 0 {
 		o["cost"] = u.Cost
+	}
+	if n := u.Answers - u.Metered; n > 0 {
+		o["unmetered"] = n
+	}
+	if n := u.Answers - u.Priced; n > 0 {
+		o["unpriced"] = n
 	}
 	return o
 }

@@ -52,6 +52,9 @@ type Agent struct {
 	Doors    []string  `json:"doors"`
 	Sessions []string  `json:"sessions"` // the latest last, at most 16
 	Pending  int       `json:"pending"`  // requests
+	// Usage is what its sessions have used, as far as they are known. It is for others to
+	// add.
+	Usage holdgate.Usage `json:"usage,omitzero"`
 }
 
 // Bounds of what is remembered of agents, for some of it is their own word.

@@ -19,7 +19,15 @@ func (s *Server) listAgents(r *request) ([]agents.Agent, error) {
 	if _, err := query(r); err != nil {
 		return nil, err
 	}
-	return s.c.Queue.Agents.List(r.Context())
+	list, err := s.c.Queue.Agents.List(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	used, err := s.c.Queue.Sessions.Used(r.Context())
+	for i := range list {
+		list[i].Usage = used[list[i].ID]
+	}
+	return list, err
 }
 
 // agentStatus serves GET /v1/agents/{id}/standing, of an agent that was never

@@ -81,7 +81,7 @@ func TestTheDocumentsSchemasAreThoseOfTheTypes(t *testing.T) {
 		"Plugin": Plugin{}, "ConfigState": ConfigState{}, "ConfigWaiting": ConfigWaiting{}, "ConfigAccepted": ConfigAccepted{}, "LogLevel": LogLevel{}, "Bundle": Bundle{}, "PolicyState": PolicyState{}, "PolicyRule": PolicyRule{}, "PolicyRevision": PolicyRevision{}, "PolicyPush": PolicyPush{}, "PolicyPushed": PolicyPushed{}, "PolicyDraftOf": PolicyDraftOf{}, "PolicyDraft": PolicyDraft{}, "PolicyReview": PolicyReview{}, "PolicyChange": PolicyChange{}, "PolicyPass": PolicyPass{}, "PolicySuggestions": PolicySuggestions{}, "PolicySuggestion": PolicySuggestion{},
 		"KnownAgent": agents.Agent{}, "Standing": approvals.AgentStatus{}, "Intervention": Intervention{},
 		"Gate": approvals.GateView{}, "RunSession": approvals.Session{}, "SessionMode": SessionMode{}, "Note": Note{}, "PassedGate": sessions.Passed{}, "Report": sessions.Report{},
-		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
+		"Verification": sessions.Verification{}, "Check": sessions.Check{}, "Retries": sessions.Retries{}, "SessionCounts": sessions.Counts{}, "Usage": holdgate.Usage{}, "ToolsEnded": sessions.Ended{}, "Message": sessions.Message{},
 		"Stats": stats.Stats{}, "StatsGroup": stats.Group{}, "StatsVoter": stats.Voter{}, "Took": stats.Took{},
 		"Member":         Member{},
 		"PolicyRollback": PolicyRollback{}, "PolicyQuestion": PolicyQuestion{},

@@ -48,6 +48,9 @@ type Record struct {
 	Shell   string  `json:"shell,omitempty"`
 	Counts  Counts  `json:"counts,omitzero"`
 	Results Results `json:"results,omitempty"`
+	// Usage is what its answers have used. What an agent has spent under the session's
+	// name stays, whether the agent is proven or not.
+	Usage holdgate.Usage `json:"usage,omitzero"`
 }
 
 // Passed is a gate that people have let the session pass.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdgate/holdgate/approvals/record"
@@ -76,12 +77,17 @@ func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 		}
 		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
 		s.record.Results = s.record.Results.Plus(s.taken.results)
+		s.record.Usage = s.record.Usage.Plus(s.taken.usage)
 		s.record.Last = c.Now
 		err := sessions.Save(c.Tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) {
 			err = p.saveEvicting(c, all, s.record)
 		}
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
+			if s.track != nil {
+				s.track.giveBack(s.taken)
+				s.track = nil
+			}
 			continue
 		}
 		if err != nil {
@@ -125,6 +131,35 @@ func (all *changedSessions) undo() {
 			s.track.giveBack(s.taken)
 		}
 	}
+}
+
+// saveAtOnce is how many sessions are saved in one transaction.
+const saveAtOnce = 32
+
+// Save stores what answers to sessions have used since anything was stored of them. It is
+// for now and then, and for the end, so that no answer waits for the disk.
+func (p *Keeper) Save(ctx context.Context) error {
+	proven := map[sessionKey]bool{}
+	for _, t := range p.tracks.all() {
+		if owes, is := t.owes(); owes {
+			r := t.Record()
+			proven[sessionKey{r.Agent, r.ID}] = is
+		}
+	}
+	for batch := range slices.Chunk(slices.Collect(maps.Keys(proven)), saveAtOnce) {
+		err := p.b.Change(ctx, func(c *record.Change) error {
+			for _, k := range batch {
+				if _, err := p.record(c, k.agent, k.id, proven[k], false); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("storing what sessions have used: %w", err)
+		}
+	}
+	return nil
 }
 
 // TakeUp reads which sessions are halted, and which bind others.

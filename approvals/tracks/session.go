@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -73,7 +74,8 @@ type Session struct {
 	Confidence *sessions.Report  `json:"confidence,omitempty"`
 	Taint      []string          `json:"taint"`
 	Counts     sessions.Counts   `json:"counts"`
-	Lately     sessions.Ended    `json:"lately"`   // the latest results of tools, of those that Counts has
+	Lately     sessions.Ended    `json:"lately"` // the latest results of tools, of those that Counts has
+	Usage      holdgate.Usage    `json:"usage,omitzero"`
 	Pending    int               `json:"pending"`  // requests
 	Messages   int               `json:"messages"` // from people that it has still to get
 	FirstSeen  time.Time         `json:"first_seen,omitzero"`
@@ -136,6 +138,29 @@ func (p *Keeper) List(ctx context.Context, agent string) ([]Session, error) {
 	return list, nil
 }
 
+// Used is what the sessions of each agent have used, as far as they are known.
+func (p *Keeper) Used(ctx context.Context) (map[string]holdgate.Usage, error) {
+	of := map[sessionKey]holdgate.Usage{}
+	err := p.b.Store.View(ctx, func(tx store.Tx) error {
+		return sessions.Each(tx, func(r *sessions.Record) error {
+			of[sessionKey{r.Agent, r.ID}] = r.Usage
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adding up what sessions have used: %w", err)
+	}
+	for _, t := range p.tracks.all() {
+		r := t.Record()
+		of[sessionKey{r.Agent, r.ID}] = t.Usage()
+	}
+	sums := map[string]holdgate.Usage{}
+	for k, u := range of {
+		sums[k.agent] = sums[k.agent].Plus(u)
+	}
+	return sums, nil
+}
+
 // One returns one session of an agent, or of the only one that has such a
 // record where agent is empty. It returns ErrNoSession or ErrAmbiguous.
 func (p *Keeper) One(ctx context.Context, agent, id string) (Session, error) {
@@ -168,12 +193,12 @@ func (p *Keeper) view(r *sessions.Record, pending, messages int) Session {
 		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(p.tracks.bindings.of(r.Agent), record.Now())...), Counts: r.Counts, Pending: pending, Messages: messages,
 		FirstSeen: r.First, LastSeen: r.Last,
 	}
-	v.Lately = r.Results.Count()
+	v.Lately, v.Usage = r.Results.Count(), r.Usage
 	if o := r.SettingWith(others, p.c.Begin); o != nil {
 		v.ModeWith, v.SetBy = o.ID, o.SetBy
 	}
 	if t := p.tracks.find(sessionKey{r.Agent, r.ID}); t != nil {
-		v.Counts, v.Lately = t.Counts(), t.Results().Count()
+		v.Counts, v.Lately, v.Usage = t.Counts(), t.Results().Count(), t.Usage()
 	}
 	s := p.c.Goes(r.Agent, r.ID)
 	switch {

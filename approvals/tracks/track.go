@@ -18,9 +18,10 @@ const (
 type sessionKey struct{ agent, id string }
 
 // A Track is what is kept in memory of a session: its record, so that looking
-// at it costs nothing, and counts of calls that nothing was stored for. Those
-// are stored with the record's next change, so that a process that dies takes
-// them with it. It is safe for concurrent use.
+// at it costs nothing, and counts of calls that nothing was stored for, with what
+// answers have used. Those are stored with the record's next change, or by
+// [Keeper.Save], so that a process that dies takes with it what came since. It is
+// safe for concurrent use.
 type Track struct {
 	begin    sessions.Setting
 	bindings *bindings
@@ -34,12 +35,14 @@ type Track struct {
 	minute  minute
 	used    time.Time
 	tools   bool // a model request of it has offered tools
+	proven  bool // the agent, when an answer to it was counted last
 }
 
 // unsaved is what has happened since the record was written.
 type unsaved struct {
 	counts  sessions.Counts
 	results sessions.Results
+	usage   holdgate.Usage
 }
 
 // A repeat is a call that was made again and again.
@@ -99,6 +102,28 @@ func (s *Track) Results() sessions.Results {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record.Results.Plus(s.unsaved.results)
+}
+
+// Usage is what the answers to the session have used.
+func (s *Track) Usage() holdgate.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Usage.Plus(s.unsaved.usage)
+}
+
+// Used takes note of what an answer to an agent has used, which is proven or is not.
+func (s *Track) Used(u holdgate.Usage, proven bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsaved.usage, s.proven = s.unsaved.usage.Plus(u), proven
+}
+
+// owes reports whether something was used that is not stored, and whether the agent is
+// proven.
+func (s *Track) owes() (owes, proven bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsaved.usage.Answers > 0, s.proven
 }
 
 // Ended takes note of how tools of the session have ended.
@@ -197,5 +222,5 @@ func (s *Track) takeUnsaved() unsaved {
 func (s *Track) giveBack(u unsaved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unsaved = unsaved{s.unsaved.counts.Plus(u.counts), u.results.Plus(s.unsaved.results)}
+	s.unsaved = unsaved{s.unsaved.counts.Plus(u.counts), u.results.Plus(s.unsaved.results), u.usage.Plus(s.unsaved.usage)}
 }

@@ -9,3 +9,13 @@ decisions contains {
 	input.kind == "model_request"
 	input.usage.cost > 20
 }
+
+decisions contains {
+	"action": "hold",
+	"rule": "budget.unknown",
+	"reason": "Nobody knows what the session has cost.",
+	"risk": "medium",
+} if {
+	input.kind == "model_request"
+	input.usage.unpriced > 50
+}

@@ -86,6 +86,9 @@ func (a *answer) readContent(content []byte) error {
 // order.
 func (a *answer) Calls() []wire.Part { return a.calls }
 
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
 // Render returns the message with a text block in the place of each refused
 // call, other input in each edited one, and a text block before each one that
 // comes with a note. A verdict that is missing refuses.

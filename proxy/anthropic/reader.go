@@ -13,6 +13,7 @@ type reader struct {
 	err    error
 
 	stage  stage
+	used   wire.Meter
 	fields eventFields
 	blocks int // begun so far
 	open   bool
@@ -55,6 +56,7 @@ func (r *reader) take(ev wire.Event) error {
 	switch e.typ {
 	case messageStart:
 		r.stage = stageContent
+		r.used.Take(wire.Find(e.message, "usage"))
 		return r.begin(ev.Raw, e)
 	case blockStart:
 		return r.start(ev.Raw, e)
@@ -67,6 +69,7 @@ func (r *reader) take(ev wire.Event) error {
 			return err
 		}
 		r.stage = stageClosing
+		r.used.Take(e.usage)
 		r.flush()
 		r.parts = append(r.parts, wire.Part{Bytes: ev.Raw, Tag: mark{role: roleEnding, blocks: r.blocks}})
 		return nil

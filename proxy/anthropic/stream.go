@@ -3,6 +3,7 @@ package anthropic
 import (
 	"fmt"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -44,6 +45,15 @@ func (s *Stream) End() ([]wire.Part, error) {
 	s.reader.block, s.reader.joined, s.reader.kept, s.reader.run = block{}, nil, nil, nil // they point into what was read
 	return append(parts, wire.Part{Tag: mark{role: roleOver}}), nil
 }
+
+// usageForm is where a message has what it used. A message_delta says it as of then.
+var usageForm = wire.UsageForm{
+	Input: "input_tokens", Output: "output_tokens",
+	CacheRead: "cache_read_input_tokens", CacheWrite: "cache_creation_input_tokens", CacheApart: true,
+}
+
+// Usage implements [wire.Stream].
+func (s *Stream) Usage() holdgate.Usage { return s.reader.used.Usage(&usageForm) }
 
 // A role says what the writer does with a part.
 type role uint8

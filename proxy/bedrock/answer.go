@@ -103,6 +103,18 @@ func (a *answer) add(block, value []byte, n int) error {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where an answer, or its metadata, has what it used.
+var usageForm = wire.UsageForm{
+	Input: "inputTokens", Output: "outputTokens",
+	CacheRead: "cacheReadInputTokens", CacheWrite: "cacheWriteInputTokens", CacheApart: true,
+}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
+// Usage implements [wire.Stream].
+func (r *reader) Usage() holdgate.Usage { return r.metered.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	changed := make(map[int][]byte) // by block

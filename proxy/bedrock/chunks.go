@@ -188,6 +188,9 @@ func (s *chunks) written(b []byte) (out []byte) {
 	return out
 }
 
+// Usage implements [wire.Stream].
+func (s *chunks) Usage() holdgate.Usage { return s.inner.Usage() }
+
 // Render implements [wire.Stream].
 func (s *chunks) Render(p wire.Part, v holdgate.Verdict) []byte {
 	own, ok := p.Tag.(wire.Part)

@@ -26,6 +26,7 @@ type reader struct {
 	used     map[int]bool // indices of calls
 	begun    bool         // messageStart has come
 	over     bool         // messageStop has
+	metered  wire.Meter
 }
 
 // A callTag marks the part of a call.
@@ -69,6 +70,8 @@ func (r *reader) take(parts []wire.Part, m wire.Message) ([]wire.Part, error) {
 	}
 	part := wire.Part{Bytes: e.Raw, Tag: e}
 	switch e.typ {
+	case metadata:
+		r.metered.Take(wire.Find(e.Payload, "usage"))
 	case blockStart:
 		if err = r.begin(e); err != nil {
 			return parts, err

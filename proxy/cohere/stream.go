@@ -34,7 +34,8 @@ type stream struct {
 	size int             // of kept, in bytes
 	used map[string]bool // what tells calls apart: no two may share any of it
 
-	w writer
+	w       writer
+	metered wire.Meter
 }
 
 // An event is one of the stream, as far as it has been read.
@@ -44,6 +45,7 @@ type event struct {
 	index int    // -1 where it has none
 	call  []byte // the element of tool_calls that it has
 	text  bool   // it adds text to the answer
+	usage []byte // of the whole answer
 }
 
 // A callTag marks the part of one call.
@@ -78,6 +80,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	if err != nil {
 		return parts, err
 	}
+	s.metered.Take(e.usage)
 	switch {
 	case e.typ == callStart:
 		err = s.begin(e)
@@ -195,6 +198,9 @@ func (e *event) readDelta(delta []byte) error {
 		case string(m.Name) == "message" && wire.KindOf(m.Value) == "an object":
 			err = e.readMessage(m.Value)
 		default:
+			if string(m.Name) == "usage" {
+				e.usage = m.Value
+			}
 			err = wire.NoCall(m, "message", "finish_reason")
 		}
 		if err != nil {

@@ -266,6 +266,17 @@ func readAnswer(body []byte) (*answer, error) {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where a reply's meta has what it used: what is billed, where that is said.
+var usageForm = wire.UsageForm{
+	Input: "billed_units.input_tokens|tokens.input_tokens", Output: "billed_units.output_tokens|tokens.output_tokens", CacheRead: "cached_tokens",
+}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.reply.raw, "meta")) }
+
+// Usage implements [wire.Stream].
+func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	left, words, changed := settled(a.reply.calls, verdicts)

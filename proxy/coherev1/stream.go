@@ -30,7 +30,8 @@ type stream struct {
 	sums   []sum
 	ended  bool // the calls have come whole, or none came
 
-	w writer
+	w    writer
+	used wire.Meter
 }
 
 // An event is one of the stream, as far as it has been read.
@@ -83,6 +84,9 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	e, err := readEvent(ev)
 	if err != nil {
 		return parts, err
+	}
+	if e.reply != nil {
+		s.used.Take(wire.Find(e.reply.raw, "meta"))
 	}
 	whole := false
 	switch {

@@ -71,6 +71,8 @@ type Session interface {
 	Ended(how sessions.Results)
 	Called(d holdgate.Digest, now time.Time) (same, lately int)
 	Decided(a holdgate.Action)
+	Usage() holdgate.Usage
+	Used(u holdgate.Usage, proven bool)
 	Converses(offersTools bool) bool
 }
 

@@ -36,8 +36,8 @@ func (x *Exchange) inSession(in *rego.Input, e *Evaluation) error {
 		in.Gates.How = x.g.howAsked(&in.Gates)
 	}
 	in.Repeats, in.Shell = e.repeats, kept.Shell
-	if e.lately > 0 {
-		in.Usage = &rego.Usage{CallsPerMinute: e.lately}
+	if used := s.Usage(); e.lately > 0 || used.Answers > 0 {
+		in.Usage = &rego.Usage{Usage: used, CallsPerMinute: e.lately}
 	}
 	if c := s.Counts(); c != (sessions.Counts{}) && r == kept {
 		in.History = &rego.History{Allowed: c.Allowed, Refused: c.Refused, Asked: c.Asked, Approved: c.Approved, Denied: c.Denied, Steered: c.Steered, Expired: c.Expired, Succeeded: c.Succeeded, Failed: c.Failed}

@@ -216,6 +216,8 @@ func (*session) Counts() sessions.Counts                              { return s
 func (*session) Results() sessions.Results                            { return "" }
 func (*session) Ended(sessions.Results)                               {}
 func (*session) Decided(holdgate.Action)                              {}
+func (*session) Usage() holdgate.Usage                                { return holdgate.Usage{} }
+func (*session) Used(holdgate.Usage, bool)                            {}
 func (*session) Converses(bool) bool                                  { return true }
 func (*session) Called(holdgate.Digest, time.Time) (same, lately int) { return 1, 1 }
 

@@ -91,6 +91,16 @@ func (x *Exchange) WentOn(m *holdgate.Model) {
 	}
 }
 
+// Used takes note of what the answer to a model request has used.
+func (x *Exchange) Used(ctx context.Context, u holdgate.Usage) {
+	s, err := x.Session(x.g.life)
+	if err != nil {
+		x.g.c.Logger.WarnContext(ctx, "what an answer has used is not counted", "err", err)
+		return
+	}
+	s.Used(u, x.from.Agent.Proven)
+}
+
 // noteUnapproved is what the log says of a result.
 func noteUnapproved(u holdgate.Unapproved) string {
 	var b strings.Builder

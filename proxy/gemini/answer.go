@@ -61,6 +61,17 @@ func (a *answer) add(f *fragment) error {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where a response has what was used up to it.
+var usageForm = wire.UsageForm{
+	Input: "promptTokenCount+toolUsePromptTokenCount", Output: "candidatesTokenCount+thoughtsTokenCount", CacheRead: "cachedContentTokenCount",
+}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(a.response.usage) }
+
+// Usage implements [wire.Stream].
+func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	for i, c := range a.calls {

@@ -12,7 +12,7 @@ func (*Codec) Example() wire.Example {
 		Roles: [2]string{"user", "model"},
 	}
 	answer := func(part, end string) string {
-		return `{"candidates":[{"content":{"role":"model","parts":[` + part + `]},` + end + `"index":0}],"usageMetadata":{"promptTokenCount":900,"totalTokenCount":1100},"modelVersion":"bench"}`
+		return `{"candidates":[{"content":{"role":"model","parts":[` + part + `]},` + end + `"index":0}],"usageMetadata":{"promptTokenCount":900,"candidatesTokenCount":200,"totalTokenCount":1100},"modelVersion":"bench"}`
 	}
 	const call = `{"functionCall":{"name":"Read","args":` + wire.ExampleArguments + `}}`
 	e.Plain = answer(`{"text":"`+wire.ExampleText()+`"},`+call, `"finishReason":"STOP",`)

@@ -14,6 +14,7 @@ type response struct {
 	wrapped    bool // in {"response": ...}, as Code Assist has it
 	known      bool // it has a member of the format
 	candidates []candidate
+	usage      []byte
 }
 
 // A candidate is one element of candidates.
@@ -62,7 +63,9 @@ func (r *response) read(object []byte, outer bool) error {
 				r.known = true
 				err = r.read(m.Value, false)
 			}
-		case name == "error" || name == "promptFeedback" || name == "usageMetadata" || name == "modelVersion" || name == "responseId":
+		case name == "usageMetadata":
+			r.known, r.usage = true, m.Value
+		case name == "error" || name == "promptFeedback" || name == "modelVersion" || name == "responseId":
 			r.known = true
 		default:
 			err = noCall(m, "candidates", "response")

@@ -22,6 +22,7 @@ type stream struct {
 	size  int
 	open  map[int]*call // by candidate
 	calls []*call       // that began in queue
+	used  wire.Meter
 
 	w writer
 }
@@ -100,6 +101,7 @@ func (s *stream) take(parts []wire.Part, f frame) ([]wire.Part, error) {
 		if c.response, err = readResponse(f.data); err != nil {
 			return parts, err
 		}
+		s.used.Take(c.response.usage)
 		if err := s.gather(c.response); err != nil {
 			return parts, err
 		}

@@ -77,6 +77,17 @@ func (a *answer) read(object []byte) error {
 	return nil
 }
 
+// usageForm is where an interaction has what it used.
+var usageForm = wire.UsageForm{
+	Input: "total_input_tokens+total_tool_use_tokens", Output: "total_output_tokens+total_thought_tokens", CacheRead: "total_cached_tokens",
+}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
+// Usage implements [wire.Stream].
+func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
+
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 

@@ -40,7 +40,8 @@ type stream struct {
 	kept  []event // its events
 	size  int     // of kept and of what the provider runs now, in bytes
 
-	w writer
+	w    writer
+	used wire.Meter
 }
 
 // A came is what tells a call of the client's, which has come, from others of its id.
@@ -125,6 +126,7 @@ func (s *stream) read(e *event) (ran *holdgate.Call, err error) {
 	if id := wire.TextIn(e.interaction, "id"); id != "" {
 		s.id = id
 	}
+	s.used.Take(wire.Find(e.interaction, "usage"))
 	return nil, s.repeats(e)
 }
 

@@ -78,6 +78,15 @@ func (a *answer) read(object []byte) error {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where an answer, or its last event, has what it used.
+var usageForm = wire.UsageForm{Input: "prompt_tokens+connector_tokens", Output: "completion_tokens"}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
+// Usage implements [wire.Stream].
+func (s *stream) Usage() holdgate.Usage { return s.metered.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	edits := make(map[int][]byte)

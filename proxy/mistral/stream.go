@@ -38,7 +38,8 @@ type stream struct {
 	runs         map[string]*entry // what the provider runs, by id
 	running      int               // bytes of the arguments of these
 
-	w writer
+	w       writer
+	metered wire.Meter
 }
 
 // An event is one of the stream; its entry is nil where it says nothing to clients.
@@ -153,6 +154,7 @@ func (s *stream) flow(parts []wire.Part, e event) ([]wire.Part, error) {
 		s.conversation = in.response
 	case responseDone:
 		s.over = true
+		s.metered.Take(wire.Find(in.raw, "usage"))
 	case executionStarted, executionDelta:
 		run := s.runs[in.id]
 		if run == nil {

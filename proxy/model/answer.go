@@ -335,6 +335,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 		a.Malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
 		return false
 	}
+	a.used(doc.Usage())
 	if c, ok := a.Target.Codec.(route.Converser); ok && len(a.answers) > 0 && c.Took(raw) {
 		a.taken()
 	}

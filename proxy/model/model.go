@@ -48,6 +48,11 @@ type Options struct {
 	// the notices, and its turn ends.
 	Rounds int
 	Idle   time.Duration // between two signs of life
+	// Prices are asked for what an answer has cost; nil: nothing has a price.
+	Prices func() holdgate.Prices
+	// OnUsed, where it is set, is told what each answer has used. It is called by several
+	// goroutines and must be quick.
+	OnUsed func(holdgate.Usage)
 }
 
 // A Flow takes model requests and their answers through the steps.

@@ -34,7 +34,9 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) (left bool, err error
 	out.Start(a.status, a.header)
 
 	mem := keepalive.NewMemory()
-	if err := a.flow(st, out, src, mem); err != nil {
+	err = a.flow(st, out, src, mem)
+	a.used(st.Usage())
+	if err != nil {
 		return false, a.failStream(err)
 	}
 	a.noteCame(mem.Raw.Bytes())

@@ -34,6 +34,12 @@ func (*Codec) Answer(body []byte) (wire.Answer, error) {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where an answer, or its last line, has what it used.
+var usageForm = wire.UsageForm{Input: "prompt_eval_count", Output: "eval_count"}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(a.line.Data) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	for i, c := range a.line.reply.calls {

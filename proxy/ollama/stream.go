@@ -10,6 +10,7 @@ type stream struct {
 	lines wire.LineScanner
 	err   error
 	w     writer
+	used  holdgate.Usage
 }
 
 // A line is one of a stream with what was read in it; the reply is nil where
@@ -27,7 +28,7 @@ type callTag struct {
 	last bool
 }
 
-func newStream() *stream { return &stream{} }
+func newStream() *stream { return &stream{used: usageForm.Read()} }
 
 // Push implements [wire.Stream].
 func (s *stream) Push(p []byte) ([]wire.Part, error) {
@@ -46,11 +47,11 @@ func (s *stream) End() ([]wire.Part, error) {
 }
 
 func (s *stream) drain() ([]wire.Part, error) {
-	return wire.Drain(&s.lines, &s.err, "a streamed answer of Ollama", take)
+	return wire.Drain(&s.lines, &s.err, "a streamed answer of Ollama", s.take)
 }
 
 // take appends the parts of one line.
-func take(parts []wire.Part, in wire.Line) ([]wire.Part, error) {
+func (s *stream) take(parts []wire.Part, in wire.Line) ([]wire.Part, error) {
 	l := line{Line: in}
 	if l.Data == nil {
 		return append(parts, wire.Part{Bytes: l.Raw, Tag: l}), nil
@@ -61,6 +62,9 @@ func take(parts []wire.Part, in wire.Line) ([]wire.Part, error) {
 	var err error
 	if l.reply, err = readReply(l.Data); err != nil {
 		return parts, err
+	}
+	if l.reply.done {
+		s.used = usageForm.Read(l.Data)
 	}
 	if len(l.reply.calls) == 0 {
 		return append(parts, wire.Part{Bytes: l.Raw, Tag: l}), nil
@@ -92,6 +96,9 @@ func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	}
 	return p.Bytes
 }
+
+// Usage implements [wire.Stream]. The last line says it.
+func (s *stream) Usage() holdgate.Usage { return s.used }
 
 // Idle implements [wire.Stream]: a line with an empty text. Before the first
 // line and behind the last there is nothing that every client takes.

@@ -60,6 +60,18 @@ func (a *answer) add(ch *choice) error {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where a chat completion has what it used.
+var usageForm = wire.UsageForm{
+	Input: "prompt_tokens", Output: "completion_tokens",
+	CacheRead: "prompt_tokens_details.cached_tokens", CacheWrite: "prompt_tokens_details.cache_write_tokens",
+}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
+// Usage implements [wire.Stream]. The last chunk says it where the client has asked for it.
+func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	changed := false

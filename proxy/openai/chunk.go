@@ -14,6 +14,7 @@ import (
 type document struct {
 	id, model, created []byte // raw values, nil where absent
 	isError            bool
+	usage              []byte
 	choices            []choice
 }
 
@@ -76,6 +77,9 @@ func (f form) read(data []byte, room []choice) (document, error) {
 				return d, err
 			}
 		default:
+			if string(m.Name) == "usage" {
+				d.usage = m.Value
+			}
 			if err := wire.NoCall(m, "id", "model", "created", "choices", "error"); err != nil {
 				return d, err
 			}

@@ -27,6 +27,7 @@ func (*Codec) Example() wire.Example {
 	add(`"tool_calls":[{"index":0,`+call+`""}}]`, "null")
 	add(`"tool_calls":[{"index":0,"function":{"arguments":`+wire.ExampleQuoted+`}}]`, "null")
 	add("", `"tool_calls"`)
+	e.Event("", `{"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1760000000,"model":"bench","choices":[],"usage":{"prompt_tokens":900,"completion_tokens":200,"total_tokens":1100}}`)
 	e.Event("", "[DONE]")
 	return e
 }

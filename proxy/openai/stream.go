@@ -29,6 +29,7 @@ type stream struct {
 	open  []*call // the calls that began in queue, complete or not
 
 	head head // of the chunks that Holdgate makes itself
+	used wire.Meter
 }
 
 // A chunk is one event of the stream that is withheld, or that may have to be
@@ -115,6 +116,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		}
 		if !s.begun && len(s.queue) == 0 && s.head.id != nil && isText(data) {
 			s.choice(0).content = true
+			s.used.Take(usageIn(data))
 			s.spare = c
 			return append(parts, wire.Part{Bytes: ev.Raw}), nil
 		}
@@ -123,6 +125,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 			return parts, err
 		}
 		s.head.note(&c.doc)
+		s.used.Take(c.doc.usage)
 	}
 	parts, err := s.calls(parts, c)
 	if err != nil {

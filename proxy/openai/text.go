@@ -31,3 +31,13 @@ func isText(data []byte) bool {
 	}
 	return !wire.MentionsCall(data)
 }
+
+// usageIn returns the usage of a chunk of text, where it has one that is no null.
+func usageIn(data []byte) []byte {
+	const usage = `"usage":`
+	i := bytes.Index(data, []byte(usage))
+	if i < 0 || bytes.HasPrefix(data[i+len(usage):], []byte("null")) {
+		return nil
+	}
+	return wire.Find(data, "usage")
+}

@@ -66,6 +66,15 @@ func isError(body []byte) bool {
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 
+// usageForm is where a response has what it used.
+var usageForm = wire.UsageForm{Input: "input_tokens", Output: "output_tokens", CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens"}
+
+// Usage implements [wire.Answer].
+func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body, "usage")) }
+
+// Usage implements [wire.Stream]. The event that ends the response says it.
+func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	at := make(map[int]*call)

@@ -37,6 +37,7 @@ func (s *stream) snapshot(e *event) error {
 		s.id, s.conversation = id, conversationOf(e.response)
 	}
 	s.took = s.took || tookIn(e)
+	s.used.Take(wire.Find(e.response, "usage"))
 	if e.terminal() {
 		if err := s.closeAll(output); err != nil {
 			return err

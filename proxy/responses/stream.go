@@ -29,6 +29,7 @@ type stream struct {
 	open         int            // how many of them are not complete
 	group        *group         // what is withheld, nil where nothing is
 	ended        bool           // the response is over
+	used         wire.Meter
 
 	writer writer
 }

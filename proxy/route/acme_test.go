@@ -127,6 +127,8 @@ func (a acmeAnswer) Render(verdicts []holdgate.Verdict) []byte {
 	return rendered(a.body, append(verdicts, holdgate.Verdict{})[0]) // none refuses
 }
 
+func (acmeAnswer) Usage() holdgate.Usage { return holdgate.Usage{Answers: 1} }
+
 type acmeStream struct {
 	events wire.EventScanner
 	err    error
@@ -166,6 +168,8 @@ func (s *acmeStream) Render(p wire.Part, v holdgate.Verdict) []byte {
 	e := p.Tag.(wire.Event)
 	return wire.AppendEvent(nil, e.Type, rendered(e.Data, v))
 }
+
+func (*acmeStream) Usage() holdgate.Usage { return holdgate.Usage{Answers: 1} }
 
 func (s *acmeStream) Idle() []byte { return wire.AppendEvent(nil, "", []byte(`{"say":""}`)) }
 

@@ -32,6 +32,7 @@ func keepsItsPromises(t *testing.T, c route.Codec) {
 	t.Run("leaves no call that is refused", func(t *testing.T) { leavesNone(t, c, e) })
 	t.Run("puts other arguments and a note into a call", func(t *testing.T) { edits(t, c, e) })
 	t.Run("tells the same plain and streamed", func(t *testing.T) { tellsTheSame(t, c, e) })
+	t.Run("says what it used", func(t *testing.T) { saysWhatItUsed(t, c, e) })
 	t.Run("refuses what is broken", func(t *testing.T) { refusesBroken(t, c, e) })
 	t.Run("puts refused calls back", func(t *testing.T) { putsBack(t, c, e) })
 }
@@ -121,6 +122,30 @@ func both(t *testing.T, c route.Codec, e wire.Example, v holdgate.Verdict) (call
 		calls, streamed = append(calls, found...), out
 	}
 	return calls, plain, streamed
+}
+
+func saysWhatItUsed(t *testing.T, c route.Codec, e wire.Example) {
+	a, err := c.Answer([]byte(e.Plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := holdgate.Usage{Answers: 1}
+	if strings.Contains(e.Plain, "900") {
+		want.Metered, want.Input, want.Output = 1, 900, 200
+	}
+	if diff := cmp.Diff(want, a.Usage()); diff != "" {
+		t.Errorf("plain (-want +got):\n%s", diff)
+	}
+	s := streamOf(c, e)
+	if _, _, err := wiretest.Run(s, strings.Join(e.Events, ""), 700, []holdgate.Verdict{wiretest.Release()}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, s.Usage()); diff != "" {
+		t.Errorf("streamed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(holdgate.Usage{Answers: 1}, streamOf(c, e).Usage()); diff != "" {
+		t.Errorf("before anything came (-want +got):\n%s", diff)
+	}
 }
 
 func leavesAllowed(t *testing.T, c route.Codec, e wire.Example) {

@@ -55,6 +55,16 @@ func caller(agent holdgate.Agent, session string) []attribute.KeyValue {
 	}
 }
 
+// usage is what answers have used, and what they cost where that is known: for which the
+// conventions have no word.
+func usage(u holdgate.Usage) []attribute.KeyValue {
+	list := []attribute.KeyValue{semconv.GenAIUsageInputTokens(int(u.Input)), semconv.GenAIUsageOutputTokens(int(u.Output))}
+	if u.Priced > 0 {
+		list = append(list, attribute.Float64("holdgate.usage.cost", u.Cost))
+	}
+	return list
+}
+
 // provider is whose format is spoken, as far as the conventions have a word for it.
 func provider(format string) []attribute.KeyValue {
 	known := map[string]attribute.KeyValue{

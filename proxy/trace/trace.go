@@ -55,6 +55,7 @@ type followed struct {
 	mu    sync.Mutex
 	root  trace.Span // nil until something is asked
 	users int        // the span ends with the last one
+	used  holdgate.Usage
 }
 
 type key struct{}
@@ -229,6 +230,20 @@ func (p Policy) Decided(d holdgate.Decision) {
 		p.span.SetStatus(codes.Error, "the policy gave no decision")
 	}
 	p.span.End()
+}
+
+// Used notes on the request's span what its answer has used. Where one request of an agent
+// has several answers, the span has the sums.
+func Used(ctx context.Context, u holdgate.Usage) {
+	f := of(ctx)
+	if f == nil || f.tracer == nil || u.Metered == 0 {
+		return
+	}
+	f.mu.Lock()
+	f.used = f.used.Plus(u)
+	u = f.used
+	f.mu.Unlock()
+	f.span().SetAttributes(usage(u)...)
 }
 
 // Asked notes that people are asked, on the span of the request that has them asked.

@@ -58,6 +58,10 @@ type Stream interface {
 	// Fail returns what tells the client in mid-stream that the rest of the
 	// answer does not come.
 	Fail(message string) []byte
+
+	// Usage is what the answer has used, as far as what was pushed says it. No
+	// usage that is said makes Push fail.
+	Usage() holdgate.Usage
 }
 
 // An Answer is a whole answer that did not come as a stream.
@@ -67,6 +71,8 @@ type Answer interface {
 	// Render returns the answer under one verdict for each of Calls. Where
 	// every one releases the call as it came, it is the answer's own bytes.
 	Render(verdicts []holdgate.Verdict) []byte
+	// Usage is what the answer says that it has used.
+	Usage() holdgate.Usage
 }
 
 // VerdictOf is the verdict of the call that stands at i of [Answer].Calls. One

@@ -311,6 +311,8 @@ func (a *App) buildProxy(ctx context.Context) (err error) {
 		l := a.current.Load().c.Limits
 		return gate.Limits{Decisions: float64(l.Decisions), LogBytes: int64(l.LogBytes)}
 	}
+	pc.Models.Prices = func() holdgate.Prices { return a.current.Load().prices }
+	pc.Models.OnUsed = a.metrics.Used
 	pc.OnRefused = a.metrics.Refused
 	pc.OnHeld = func(r gate.Rung) { a.metrics.Held(string(r)) }
 	pc.OnAnswered = func(s steps.Answered) {

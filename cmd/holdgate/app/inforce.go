@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/roster"
@@ -25,6 +26,7 @@ type inForce struct {
 	agents      *identity.Book
 	credentials []*credential.Credential
 	routes      []host.Route
+	prices      holdgate.Prices
 }
 
 // makeInForce makes of a configuration and a roster what is to be in force. Nothing has changed
@@ -37,6 +39,7 @@ func (a *App) makeInForce(c config.Config, entries []roster.Entry, in []signed) 
 	if n.queue.Gates, err = c.Types(); err != nil {
 		return nil, err
 	}
+	n.prices = c.Prices.Table()
 	n.queue.Limits = approvals.Limits{Pending: c.Limits.Pending, HeldBytes: int64(c.Limits.HeldBytes)}
 	if n.agents, err = book(c, a.cluster); err != nil {
 		return nil, err

@@ -14,6 +14,8 @@ package config
 
 import (
 	"time"
+
+	"github.com/holdgate/holdgate"
 )
 
 // Config is the whole configuration. It is a value: nobody changes it once
@@ -50,6 +52,7 @@ type Config struct {
 	// the type, and what is not known is a type of its own.
 	Gates      map[string]Gate `yaml:"gates"`
 	Confidence Confidence      `yaml:"confidence"`
+	Prices     Prices          `yaml:"prices"`
 	// Unsupported says what becomes of model APIs whose tool calls Holdgate
 	// cannot see: [UnsupportedRefuse] or [UnsupportedAllow].
 	Unsupported string `yaml:"unsupported"`
@@ -178,6 +181,33 @@ type Plugin struct {
 	Quiet   *Quiet   `yaml:"quiet"`
 	// PerMinute is how many new requests it tells of; 0: as many as there are.
 	PerMinute int `yaml:"per_minute"`
+}
+
+// Prices are what tokens of models cost, for what sessions have cost so far.
+type Prices struct {
+	Currency string `yaml:"currency"` // a word that is shown
+	// Models are patterns for the name of a model or for PROVIDER/NAME, with * for
+	// anything but a slash. The longest that fits counts.
+	Models map[string]Price `yaml:"models"`
+}
+
+// A Price is that of a million tokens.
+type Price struct {
+	Input  *float64 `yaml:"input"`
+	Output *float64 `yaml:"output"`
+	// CacheRead and CacheWrite are of input that the provider had in its cache, or put
+	// there; not set: as Input.
+	CacheRead  *float64 `yaml:"cache_read"`
+	CacheWrite *float64 `yaml:"cache_write"`
+}
+
+// Table is what the sidecar goes by. The configuration must be valid.
+func (p Prices) Table() holdgate.Prices {
+	t := holdgate.Prices{Currency: p.Currency, Models: map[string]holdgate.Price{}}
+	for pattern, m := range p.Models {
+		t.Models[pattern] = holdgate.Price{Input: *m.Input, Output: *m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite}
+	}
+	return t
 }
 
 // Limits bound what one exchange may take, what one agent may, and what stays
@@ -324,6 +354,7 @@ func Default(stateDir, user string) Config {
 		Holds:      Holds{Rehydrate: true, OnRefusal: RefusalReply, Rounds: 3, MCPWait: Duration(55 * time.Second), MCPTasks: TasksServer},
 		Sessions:   Sessions{Mode: "auto"},
 		Gates:      map[string]Gate{},
+		Prices:     Prices{Currency: holdgate.ProviderCurrency, Models: map[string]Price{}},
 		OIDC:       OIDC{NameClaim: "email", GroupsClaim: "groups", Scopes: []string{"profile", "email", "offline_access"}, Reread: Duration(maxReread)},
 		Confidence: Confidence{Enabled: true, AutoEscalate: true, Threshold: 0.9},
 		Approver:   user, Unsupported: UnsupportedRefuse,

@@ -10,13 +10,14 @@ import (
 
 // reloadable are the keys of the file whose values can be replaced while the sidecar
 // runs.
-var reloadable = []string{"approver", "people", "agents", "credentials", "routes", "gates",
+var reloadable = []string{"approver", "people", "agents", "credentials", "routes", "gates", "prices",
 	"limits.pending", "limits.held_bytes", "limits.decisions_per_second", "limits.log_bytes_per_hour"}
 
 // With is c with what can be replaced while the sidecar runs as n has it.
 func (c Config) With(n Config) Config {
 	c.File, c.Digest = n.File, n.Digest
 	c.Approver, c.People, c.Agents, c.Credentials, c.Routes, c.Gates = n.Approver, n.People, n.Agents, n.Credentials, n.Routes, n.Gates
+	c.Prices = n.Prices
 	l := &c.Limits
 	l.Pending, l.HeldBytes, l.Decisions, l.LogBytes = n.Limits.Pending, n.Limits.HeldBytes, n.Limits.Decisions, n.Limits.LogBytes
 	return c
@@ -97,6 +98,9 @@ func Compare(was, is Config) Change {
 	c.routes(was.Routes, is.Routes)
 	c.gates(was.Gates, is.Gates)
 	c.limits(was.Limits, is.Limits)
+	if !reflect.DeepEqual(was.Prices, is.Prices) {
+		c.add(len(was.Prices.Models) > 0, "prices are changed") // a budget may be used up later
+	}
 	return c
 }
 

@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/plugins"
@@ -63,6 +65,7 @@ func (c Config) Validate() error {
 	f.network(c)
 	f.routes(c)
 	f.limits(c)
+	f.prices(c.Prices)
 	f.kept(c)
 	f.oneOf("holds.mcp_tasks", "holds.mcp_tasks", c.Holds.MCPTasks)
 	if c.Holds.Page != "" && c.Holds.Page != PageOff {
@@ -114,6 +117,27 @@ func (f *faults) limits(c Config) {
 	}
 	if c.Limits.Call > c.Limits.Body {
 		f.add("limits.call: %s is more than limits.body, %s", c.Limits.Call, c.Limits.Body)
+	}
+}
+
+// prices checks that each price is one: a wrong one is worse than none.
+func (f *faults) prices(p Prices) {
+	if c := p.Currency; c == "" || len(c) > 8 || strings.ContainsFunc(c, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) }) {
+		f.add("prices.currency: %q is no short word such as USD", c)
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(p.Models)) {
+		key, m := "prices.models."+pattern, p.Models[pattern]
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			f.add("%s: it is no pattern", key)
+		}
+		if m.Input == nil || m.Output == nil {
+			f.add("%s: want input and output, the prices of a million tokens", key)
+		}
+		for _, price := range []*float64{m.Input, m.Output, m.CacheRead, m.CacheWrite} {
+			if price != nil && !(*price >= 0 && *price <= holdgate.MaxCost) {
+				f.add("%s: %v is no price", key, *price)
+			}
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ type Metrics struct {
 	told        *prometheus.CounterVec
 	upstream    *prometheus.HistogramVec
 	answers     *prometheus.CounterVec
+	tokens      *prometheus.CounterVec
+	usage       *prometheus.CounterVec
 }
 
 // Buckets, in seconds.
@@ -84,6 +86,8 @@ func New(n Names, s Sources) *Metrics {
 	m.told = m.counters("holdgate_channel_deliveries_total", "Notices given to channels.", "channel", "result")
 	m.upstream = m.histograms("holdgate_upstream_seconds", "From a request to the head of its upstream's answer.", network, "upstream")
 	m.answers = m.counters("holdgate_upstream_requests_total", "Requests sent to upstreams, by the class of the answer.", "upstream", "result")
+	m.tokens = m.counters("holdgate_tokens_total", "Tokens that models have used, as their answers say; those of the cache are among the input.", "direction")
+	m.usage = m.counters("holdgate_model_answers_total", "Answers of models, by whether they said what they used.", "usage")
 	m.begin(n)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdgate_build_info", Help: "1, with the version of Holdgate.", ConstLabels: prometheus.Labels{"version": text(n.Version)}})
 	build.Set(1)
@@ -95,6 +99,12 @@ func New(n Names, s Sources) *Metrics {
 func (m *Metrics) begin(n Names) {
 	m.policyLoads.WithLabelValues(result(nil))
 	m.policyLoads.WithLabelValues("error")
+	for _, direction := range []string{"input", "output"} {
+		m.tokens.WithLabelValues(direction)
+	}
+	for _, said := range []string{"said", "missing"} {
+		m.usage.WithLabelValues(said)
+	}
 	for _, rung := range n.Rungs {
 		m.holds.WithLabelValues(rung)
 	}
@@ -193,6 +203,14 @@ func (m *Metrics) Answered(upstream string, took time.Duration, status int, trac
 	}
 	m.answers.WithLabelValues(name, class).Inc()
 	observe(m.upstream.WithLabelValues(name), took, trace)
+}
+
+// Used counts what an answer of a model has used.
+func (m *Metrics) Used(u holdgate.Usage) {
+	m.tokens.WithLabelValues("input").Add(float64(u.Input))
+	m.tokens.WithLabelValues("output").Add(float64(u.Output))
+	m.usage.WithLabelValues("said").Add(float64(u.Metered))
+	m.usage.WithLabelValues("missing").Add(float64(u.Answers - u.Metered))
 }
 
 // observe counts a time. Where there is a trace of it, the bucket has it as its exemplar.

@@ -7,7 +7,7 @@ metadata:
     {{- include "holdgate.labels" . | nindent 4 }}
     {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
   annotations: # what the running Holdgate reads anew is left out: where that loosens, a person has to accept it
-    checksum/config: {{ set (omit $config "approver" "people" "agents" "credentials" "routes" "gates") "limits" $limits | toYaml | sha256sum }}
+    checksum/config: {{ set (omit $config "approver" "people" "agents" "credentials" "routes" "gates" "prices") "limits" $limits | toYaml | sha256sum }}
     {{- with .Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
 spec:
   serviceAccountName: {{ include "holdgate.serviceAccount" . }}

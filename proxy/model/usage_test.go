@@ -1,0 +1,232 @@
+package model_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/proxytest"
+	"github.com/holdgate/holdgate/proxy/route"
+	"github.com/holdgate/holdgate/proxy/wire"
+)
+
+// usage is what the only session that asked has used.
+func usage(t *testing.T, g *proxytest.Sidecar) holdgate.Usage {
+	t.Helper()
+	list, err := g.Queue.Sessions.List(t.Context(), "")
+	proxytest.Must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("there are %d sessions", len(list))
+	}
+	agents, err := g.Queue.Sessions.Used(t.Context())
+	proxytest.Must(t, err)
+	if diff := cmp.Diff(list[0].Usage, agents[list[0].Agent]); diff != "" {
+		t.Errorf("the agent has used something else than its session (-session +agent):\n%s", diff)
+	}
+	return list[0].Usage
+}
+
+// example answers as the example of a format does, as a stream where one is asked for.
+func example(e wire.Example) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		stream, _, _ := strings.Cut(e.StreamPath, "?")
+		if e.StreamPath != e.Path && strings.HasSuffix(r.URL.Path, stream) || e.StreamPath == e.Path && strings.Contains(string(body), `"stream":true`) {
+			w.Header().Set("Content-Type", e.StreamType)
+			_, _ = io.WriteString(w, strings.Join(e.Events, ""))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, e.Plain)
+	}
+}
+
+// In every format, plain, streamed and held, answers are counted once, and policy is told
+// of it before the next request goes on.
+func TestWhatAnswersUseAddsUpInEveryFormat(t *testing.T) {
+	t.Parallel()
+	const policy = `package holdgate
+
+import rego.v1
+
+default decision := {"action": "allow", "rule": "test.allow"}
+
+decision := {"action": "hold", "rule": "test.budget", "reason": "it has used much"} if {
+	input.kind == "model_request"
+	input.usage.tokens >= 3300
+} else := {"action": "hold", "rule": "test.second", "reason": "it is the second answer"} if {
+	input.kind == "tool_call"
+	input.usage.tokens > 1100
+	input.usage.tokens < 3300
+}
+`
+	for _, c := range route.Codecs(8 << 20) {
+		t.Run(c.Name(), func(t *testing.T) {
+			t.Parallel()
+			e := c.Example()
+			g := proxytest.New(t, example(e), proxytest.WithPolicy(t, policy), func(p *proxy.Config) {
+				p.Formats = []route.Format{{Host: p.Upstreams["test"].Host, Name: c.Name()}}
+			})
+			ask := func(path string, stream bool, words string) chan string {
+				got := make(chan string, 1)
+				go func() {
+					_, body := g.Send(g.Client, http.MethodPost, g.URL+"/up/test"+path, e.Body(stream, words), proxytest.TypeJSON)
+					got <- body
+				}()
+				return got
+			}
+			<-ask(e.Path, false, "one")
+			<-ask(e.StreamPath, true, "two")
+			three := ask(e.Path, false, "three") // its call is held, with this answer in the sum
+			if u := usage(t, g); u.Answers < 2 {
+				t.Fatalf("after two answers: %+v", u)
+			}
+			g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
+			<-three
+			four := ask(e.StreamPath, true, "four") // is held as a whole
+			r := g.Pending(1)[0]
+			if r.Rule != "test.budget" {
+				t.Errorf("it is held by %s", r.Rule)
+			}
+			g.Decide(r, holdgate.AnswerApprove, "")
+			if body := <-four; body != strings.Join(e.Events, "") {
+				t.Errorf("the stream is another one:\n%s", body)
+			}
+			want := holdgate.Usage{Answers: 4, Metered: 4, Input: 3600, Output: 800}
+			if diff := cmp.Diff(want, usage(t, g)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A held answer that the client asks for again was counted once.
+func TestAnAnswerThatIsAskedForAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.Handler{
+		"plain":    proxytest.Answer(new(proxytest.Counter), 200, proxytest.GatedPlain),
+		"streamed": proxytest.Stream(new(proxytest.Counter), proxytest.MessageStart(), proxytest.MessageTool("0", "toolu_1", "gated thing"), proxytest.MessageEnd("tool_use")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := proxytest.New(t, answer)
+			ask := proxytest.AskPlain
+			if name == "streamed" {
+				ask = proxytest.AskStream
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			first, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+proxytest.Messages, strings.NewReader(ask))
+			proxytest.Must(t, err)
+			first.Header.Set("Content-Type", "application/json")
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				if resp, err := g.Client.Do(first); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}()
+			r := g.Pending(1)[0]
+			leave()
+			<-gone
+			g.Decide(r, holdgate.AnswerApprove, "")
+			g.Send(g.Client, http.MethodPost, g.URL+proxytest.Messages, ask, proxytest.TypeJSON)
+			if u := usage(t, g); u.Answers != 1 || u.Metered != 1 {
+				t.Errorf("%+v", u)
+			}
+		})
+	}
+}
+
+// The cookbook's rule asks once a session has cost more, by the prices of the configuration
+// or by the provider's word, and where the cost is not known.
+func TestTheCookbooksBudgetAsks(t *testing.T) {
+	t.Parallel()
+	rule, err := os.ReadFile("../../docs/cookbook/budget.rego")
+	proxytest.Must(t, err)
+	for _, tt := range []struct {
+		name, usage, currency string
+		prices                map[string]holdgate.Price
+		asks                  bool
+		rule                  string
+		want                  holdgate.Usage
+	}{
+		{"by a price", `{"input_tokens":1000000,"output_tokens":1000000}`, "", map[string]holdgate.Price{"m*": {Input: 1, Output: 9.5}}, true, "budget.ask", holdgate.Usage{Priced: 2, Input: 2e6, Output: 2e6, Cost: 21, Currency: "USD"}},
+		{"not more", `{"input_tokens":1000000,"output_tokens":1000000}`, "EUR", map[string]holdgate.Price{"m*": {Input: 1, Output: 9}}, false, "", holdgate.Usage{Priced: 3, Input: 3e6, Output: 3e6, Cost: 30, Currency: "EUR"}},
+		{"by the provider's word", `{"input_tokens":1,"output_tokens":1,"cost":10.5}`, "", nil, true, "budget.ask", holdgate.Usage{Priced: 2, Input: 2, Output: 2, Cost: 21, Currency: "USD"}},
+		{"the provider's word in another currency", `{"input_tokens":1,"output_tokens":1,"cost":10.5}`, "EUR", nil, false, "", holdgate.Usage{Input: 3, Output: 3}},
+		{"without a price", `{"input_tokens":1000000,"output_tokens":1000000}`, "", map[string]holdgate.Price{"other": {Input: 100}}, false, "", holdgate.Usage{Input: 3e6, Output: 3e6}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			plain := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":` + tt.usage + `}`
+			g := proxytest.New(t, proxytest.Answer(new(proxytest.Counter), 200, plain), proxytest.WithSettings(t, "  model: {hosts: auto}\n", string(rule)), func(c *proxy.Config) {
+				c.Models.Prices = func() holdgate.Prices { return holdgate.Prices{Currency: tt.currency, Models: tt.prices} }
+			})
+			ask := func(words string) {
+				g.Send(g.Client, http.MethodPost, g.URL+proxytest.Messages, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"`+words+`"}]}`, proxytest.TypeJSON)
+			}
+			ask("one")
+			ask("two")
+			if !tt.asks {
+				ask("three")
+				tt.want.Answers, tt.want.Metered = 3, 3
+			} else {
+				go ask("three")
+				if r := g.Pending(1)[0]; r.Rule != tt.rule {
+					t.Errorf("it is held by %s", r.Rule)
+				}
+				tt.want.Answers, tt.want.Metered = 2, 2
+			}
+			if diff := cmp.Diff(tt.want, usage(t, g)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What Holdgate asks in the agent's place is used, too.
+func TestContinuationsCountAsWell(t *testing.T) {
+	t.Parallel()
+	answers := []string{
+		`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"forbidden"}}],"stop_reason":"tool_use","usage":{"input_tokens":100,"cache_read_input_tokens":50,"output_tokens":7}}`,
+		`{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"well"}],"stop_reason":"end_turn","usage":{"input_tokens":200,"output_tokens":9}}`,
+	}
+	asked := 0
+	g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answers[min(asked, 1)])
+		asked++
+	}), func(c *proxy.Config) { c.Models.Rounds = 3 })
+	g.Send(g.Client, http.MethodPost, g.URL+proxytest.Messages, proxytest.AskPlain, proxytest.TypeJSON)
+	if diff := cmp.Diff(holdgate.Usage{Answers: 2, Metered: 2, Input: 350, Output: 16, CacheRead: 50}, usage(t, g)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What sessions have used is there after a restart.
+func TestWhatSessionsUsedIsKept(t *testing.T) {
+	t.Parallel()
+	var config approvals.Config
+	g := proxytest.NewWith(t, proxytest.Parts{Queue: func(c *approvals.Config) { config = *c }},
+		map[string]string{"test": proxytest.NewUpstream(t, proxytest.Answer(new(proxytest.Counter), 200, proxytest.EmptyMessage))}, nil)
+	g.Send(g.Client, http.MethodPost, g.URL+proxytest.Messages, proxytest.AskPlain, proxytest.TypeJSON)
+	want := usage(t, g)
+	proxytest.Must(t, g.Queue.Close())
+	next, err := approvals.Open(t.Context(), config)
+	proxytest.Must(t, err)
+	t.Cleanup(func() { _ = next.Close() })
+	list, err := next.Sessions.List(t.Context(), "")
+	proxytest.Must(t, err)
+	if len(list) != 1 || want.Metered != 1 || list[0].Usage != want {
+		t.Errorf("there was %+v, and is %+v", want, list)
+	}
+}
