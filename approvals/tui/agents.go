@@ -189,6 +189,9 @@ func (m *model) agentLines() (lines []string, at int) {
 		if e, ok := m.agents.latest[a.ID]; ok && e.Decision != nil {
 			last = fmt.Sprintf("%s, %s: %s %s", ago(now.Sub(e.Time)), e.Decision.Action, callName(*e.Call), input(e))
 		}
+		if used := a.Usage.String(); used != "" {
+			last += " · " + holdgate.Visible(used)
+		}
 		if a.Pending > 0 {
 			last = fmt.Sprintf("%d waiting · %s", a.Pending, last)
 		}

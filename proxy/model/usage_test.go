@@ -62,10 +62,9 @@ default decision := {"action": "allow", "rule": "test.allow"}
 decision := {"action": "hold", "rule": "test.budget", "reason": "it has used much"} if {
 	input.kind == "model_request"
 	input.usage.tokens >= 3300
-} else := {"action": "hold", "rule": "test.second", "reason": "it is the second answer"} if {
+} else := {"action": "hold", "rule": "test.call", "reason": "it has used much"} if {
 	input.kind == "tool_call"
-	input.usage.tokens > 1100
-	input.usage.tokens < 3300
+	input.usage.tokens >= 3300
 }
 `
 	for _, c := range route.Codecs(8 << 20) {
@@ -85,10 +84,10 @@ decision := {"action": "hold", "rule": "test.budget", "reason": "it has used muc
 			}
 			<-ask(e.Path, false, "one")
 			<-ask(e.StreamPath, true, "two")
-			three := ask(e.Path, false, "three") // its call is held, with this answer in the sum
-			if u := usage(t, g); u.Answers < 2 {
-				t.Fatalf("after two answers: %+v", u)
+			if diff := cmp.Diff(holdgate.Usage{Answers: 2, Metered: 2, Input: 1800, Output: 400}, usage(t, g)); diff != "" {
+				t.Fatalf("after two answers (-want +got):\n%s", diff)
 			}
+			three := ask(e.Path, false, "three") // its call is held, with this answer in the sum
 			g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "")
 			<-three
 			four := ask(e.StreamPath, true, "four") // is held as a whole
@@ -97,6 +96,7 @@ decision := {"action": "hold", "rule": "test.budget", "reason": "it has used muc
 				t.Errorf("it is held by %s", r.Rule)
 			}
 			g.Decide(r, holdgate.AnswerApprove, "")
+			g.Decide(g.Pending(1)[0], holdgate.AnswerApprove, "") // its call
 			if body := <-four; body != strings.Join(e.Events, "") {
 				t.Errorf("the stream is another one:\n%s", body)
 			}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -59,7 +60,7 @@ func (e *env) listAgents(c *cli.Context) error {
 // printAgents prints what is known of each agent.
 func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE")
+	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE\tUSED")
 	for _, a := range list {
 		identity, seen := "asserted", "not yet"
 		if a.Proven {
@@ -71,7 +72,8 @@ func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 		if !a.LastSeen.IsZero() {
 			seen = command.Short(now.Sub(a.LastSeen)) + " ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(state(a)))
+		used := cmp.Or(a.Usage.String(), "-")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(state(a)), holdgate.Visible(used))
 	}
 	return t.Flush()
 }
