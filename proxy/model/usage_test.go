@@ -180,10 +180,13 @@ func TestTheCookbooksBudgetAsks(t *testing.T) {
 				ask("three")
 				tt.want.Answers, tt.want.Metered = 3, 3
 			} else {
-				go ask("three")
-				if r := g.Pending(1)[0]; r.Rule != tt.rule {
+				third := make(chan struct{})
+				go func() { ask("three"); close(third) }()
+				r := g.Pending(1)[0]
+				if r.Rule != tt.rule {
 					t.Errorf("it is held by %s", r.Rule)
 				}
+				defer func() { g.Decide(r, holdgate.AnswerDeny, ""); <-third }()
 				tt.want.Answers, tt.want.Metered = 2, 2
 			}
 			if diff := cmp.Diff(tt.want, usage(t, g)); diff != "" {

@@ -17,7 +17,11 @@ func (*Codec) Example() wire.Example {
 		Roles: [2]string{"user", "assistant"},
 	}
 	response := func(status, output string) string {
-		return `{"id":"resp_bench","object":"response","created_at":1760000000,"status":"` + status + `","model":"bench","output":[` + output + `]}`
+		usage := "null"
+		if status == "completed" {
+			usage = `{"input_tokens":900,"output_tokens":200,"total_tokens":1100}`
+		}
+		return `{"id":"resp_bench","object":"response","created_at":1760000000,"status":"` + status + `","model":"bench","output":[` + output + `],"usage":` + usage + `}`
 	}
 	text := strings.Repeat(wire.ExampleWords, wire.ExampleEvents)
 	part := func(text string) string {
