@@ -16,6 +16,7 @@ import (
 // of an agent's, and so are logged without a context.
 var aboutNoRequest = map[string]string{
 	"approvals/members.go: taking up what members that are gone held; trying again":                                         "by itself",
+	"approvals/queue.go: what sessions have used in the last minute is lost":                                                "at the end",
 	"approvals/timer.go: doing what is due in the queue; trying again":                                                      "by itself",
 	"proxy/intercept/transparent.go: a redirected connection ended early":                                                   "before a request of it was read",
 	"proxy/mcphost/process.go: an MCP server is ended: it sent too long a message; raise limits.body, or have it send less": "what a server sends",

@@ -18,12 +18,13 @@ const (
 // Usage is what answers of models have used, as their providers say it. Its zero value
 // is that of no answer.
 //
-// A cost is known where the provider says it, or where there is a price. So of many
-// answers some may have one: Cost is that of the Priced ones.
+// A cost is known where the provider says it, or where there is a price. Of an answer that
+// broke off, the counts and the cost are added up as far as they came, but it is neither
+// Metered nor Priced: nobody knows what it used.
 type Usage struct {
 	Answers int `json:"answers,omitempty"` // how many there were
-	Metered int `json:"metered,omitempty"` // of these, how many said what they used
-	Priced  int `json:"priced,omitempty"`  // of these, how many have a cost
+	Metered int `json:"metered,omitempty"` // of these, how many said all that they used
+	Priced  int `json:"priced,omitempty"`  // of these, how many have a known cost
 
 	Input      int64   `json:"input_tokens,omitempty"` // with those of the cache
 	Output     int64   `json:"output_tokens,omitempty"`
@@ -40,7 +41,7 @@ func (u Usage) Tokens() int64 { return u.Input + u.Output }
 // and the answers of the other have none.
 func (u Usage) Plus(o Usage) Usage {
 	switch {
-	case o.Priced == 0:
+	case o.Currency == "":
 		o.Currency = u.Currency
 	case u.Currency != o.Currency:
 		u.Priced, u.Cost = 0, 0
@@ -56,6 +57,12 @@ func (u Usage) Plus(o Usage) Usage {
 // bounded adds counts up, and stays where two of them still do not overflow.
 func bounded(a, b int64) int64 { return min(a+b, 1<<61) }
 
+// BrokenOff is the usage of one answer that came in part only.
+func (u Usage) BrokenOff() Usage {
+	u.Metered, u.Priced = 0, 0
+	return u
+}
+
 // String is for people, as "12.4 k tokens in, 3.1 k out, 0.42 USD". It is empty where
 // there was no answer.
 func (u Usage) String() string {
@@ -64,10 +71,10 @@ func (u Usage) String() string {
 		return ""
 	}
 	var parts []string
-	if u.Metered > 0 {
+	if u.Metered > 0 || u.Tokens() > 0 {
 		parts = append(parts, short(u.Input)+" tokens in", short(u.Output)+" out")
 	}
-	if u.Priced > 0 {
+	if u.Currency != "" {
 		cost := fmt.Sprintf("%.2f %s", u.Cost, u.Currency)
 		if u.Cost > 0 && u.Cost < 0.005 {
 			cost = "under 0.01 " + u.Currency

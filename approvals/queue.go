@@ -220,11 +220,15 @@ func (q *Queue) tellEnded() {
 }
 
 // Close stops the timers and waits for them; whoever waits for a request gets
-// store.ErrClosed. It stores what sessions have used, and does not close the store.
+// store.ErrClosed. It stores what sessions have used, as far as the store takes it, and
+// does not close the store.
 func (q *Queue) Close() error {
 	q.stop()
 	q.goroutine.Wait()
-	return q.Sessions.Save(context.Background())
+	if err := q.Sessions.Save(context.WithoutCancel(q.life)); err != nil {
+		q.c.Logger.Warn("what sessions have used in the last minute is lost", "err", err)
+	}
+	return nil
 }
 
 // Pending is how many requests wait for people.

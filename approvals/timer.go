@@ -113,9 +113,6 @@ func (q *Queue) keepTime(ctx context.Context) {
 		q.timer.set(time.Now().Add(maxSleep))
 		q.timer.expect(0)
 		next, err := q.doDue(ctx)
-		if err == nil {
-			err = q.Sessions.Save(ctx)
-		}
 		if err == nil && time.Since(collected) >= collectEvery {
 			collected = time.Now()
 			for _, old := range []func(context.Context) error{q.collect, q.forget, q.Refusals.Forget, q.Sessions.Forget, q.Tasks.Forget} {
@@ -123,6 +120,7 @@ func (q *Queue) keepTime(ctx context.Context) {
 				err = errors.Join(err, old(ctx))
 			}
 		}
+		err = errors.Join(err, q.Sessions.Save(ctx))
 		if err != nil {
 			if ctx.Err() != nil {
 				return

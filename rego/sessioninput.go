@@ -93,11 +93,14 @@ func confidenceObject(c *Confidence) object {
 
 // usageObject leaves out what is not known: a rule must not take it for 0.
 func usageObject(u *Usage) object {
-	o := object{"calls_per_minute": u.CallsPerMinute}
-	if u.Metered > 0 {
+	o := object{}
+	if u.CallsPerMinute > 0 {
+		o["calls_per_minute"] = u.CallsPerMinute
+	}
+	if u.Metered > 0 || u.Tokens() > 0 {
 		o["tokens"], o["input_tokens"], o["output_tokens"] = u.Tokens(), u.Input, u.Output
 	}
-	if u.Priced > 0 {
+	if u.Priced > 0 || u.Cost > 0 {
 		o["cost"] = u.Cost
 	}
 	if n := u.Answers - u.Metered; n > 0 {

@@ -213,3 +213,28 @@ func TestAnOldSessionIsForgotten(t *testing.T) {
 		t.Errorf("of the forgotten session %+v is left", r)
 	}
 }
+
+// What could not be stored of what was used is stored the next time, and never twice.
+func TestWhatWasUsedIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	used := holdgate.Usage{Answers: 1, Metered: 1, Priced: 1, Input: 9, Output: 3, Cost: 2, Currency: "USD"}
+	w.track().Used(used, true)
+	w.st.err = errors.New("the disk is full")
+	if err := w.Save(t.Context()); !errors.Is(err, w.st.err) {
+		t.Errorf("it was stored: %v", err)
+	}
+	w.st.err = nil
+	for range 2 {
+		must(t, w.Save(t.Context()))
+		if got := w.track(); got.Usage() != used || got.Record().Usage != used || got.Record().Revision != 1 || !got.Record().Proven {
+			t.Errorf("there is %+v, and stored is %+v", got.Usage(), got.Record())
+		}
+	}
+	w.restart(time.Hour)
+	sums, err := w.Keeper.Used(t.Context())
+	must(t, err)
+	if got := w.track().Usage(); got != used || sums[caller.Agent.ID] != used {
+		t.Errorf("after a restart there is %+v, and %+v of the agent", got, sums)
+	}
+}

@@ -96,8 +96,9 @@ model_listed if concat("/", [input.model.provider, "*"]) in data.settings.model.
 # METADATA
 # title: Budgets that are used up
 # description: |
-#   Tokens, money and calls in the last minute, as far as they are counted and the
-#   settings have a limit for them.
+#   Tokens, money and calls in the last minute, where the settings have a limit for them.
+#   More than ten answers whose tokens or cost nobody knows use a budget up as well, unless
+#   the settings have a limit for `unmetered` or `unpriced` ones.
 # custom:
 #   risk: medium
 decisions contains d if {
@@ -110,4 +111,12 @@ decisions contains d if {
 used_up contains sprintf("%v of %v %s", [input.usage[name], most, replace(name, "_", " ")]) if {
 	some name, most in data.settings.model.budget
 	input.usage[name] >= most
+}
+
+# A budget of what nobody knows would never be used up.
+used_up contains sprintf("%v answers whose %s", [input.usage[unknown], why]) if {
+	some name, [unknown, why] in {"cost": ["unpriced", "cost is not known"], "tokens": ["unmetered", "tokens are not known"]}
+	data.settings.model.budget[name]
+	not data.settings.model.budget[unknown]
+	input.usage[unknown] > 10
 }

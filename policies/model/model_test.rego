@@ -53,6 +53,25 @@ test_budgets if {
 	contains(refused.reason, "1000 of 10 tokens")
 }
 
+# However many answers say nothing, a budget counts; and nobody asks where there is none.
+test_a_budget_of_what_nobody_knows if {
+	call := object.union(model_request({"provider": "p", "name": "m"}), {"usage": {"cost": 1, "unmetered": 11, "unpriced": 12}})
+	every budget in [{"cost": 20}, {"tokens": 1000}, {"unpriced": 12}, {"unmetered": 11, "cost": 20}] {
+		decision := holdgate.decision with input as call with data.settings.model.budget as budget
+		decision.rule == "model.budget"
+	}
+	every budget in [{}, {"calls_per_minute": 9}, {"cost": 20, "unpriced": 50}, {"tokens": 1000, "unmetered": 50}] {
+		decision := holdgate.decision with input as call with data.settings.model.budget as budget
+		decision.action == "allow"
+	}
+	few := object.union(call, {"usage": {"cost": 1, "unpriced": 10}})
+	holdgate.decision.action == "allow" with input as few with data.settings.model.budget as {"cost": 20}
+	refused := holdgate.decision with input as call
+		with data.settings.model.budget as {"cost": 20}
+		with data.settings.model.over_budget as "deny"
+	contains(refused.reason, "12 answers whose cost is not known")
+}
+
 test_a_hosted_server_is_shown_with_its_address if {
 	call := model_request({"provider": "p", "name": "m", "server_tools": [{"type": "mcp", "name": "x", "url": "https://mcp.example"}]})
 	contains(holdgate.decision.hold.message, "mcp https://mcp.example") with input as call

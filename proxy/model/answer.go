@@ -51,6 +51,9 @@ func (a *answer) fetch(converses bool) (left bool, err error) {
 		body = a.sent
 	}
 	resp, err := a.Send(ctx, body)
+	if err == nil && resp.StatusCode/100 == 2 || ctx.Err() != nil {
+		defer a.lost()
+	}
 	if err != nil {
 		unsaid()
 		a.Failed(err)
@@ -210,6 +213,8 @@ type answer struct {
 	cut    func()      // ends the reading of it
 	kept   bool        // it is in the store already
 
+	counted bool // what it has used is noted
+
 	// Of an answer that was read, one of two: how it goes on to the client as a
 	// stream, or whole.
 	st  wire.Stream
@@ -335,7 +340,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 		a.Malformed(fmt.Errorf("the upstream answer cannot be understood: %w", err))
 		return false
 	}
-	a.used(doc.Usage())
+	a.used(doc.Usage(), true)
 	if c, ok := a.Target.Codec.(route.Converser); ok && len(a.answers) > 0 && c.Took(raw) {
 		a.taken()
 	}

@@ -35,7 +35,7 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) (left bool, err error
 
 	mem := keepalive.NewMemory()
 	err = a.flow(st, out, src, mem)
-	a.used(st.Usage())
+	a.used(st.Usage(), err == nil)
 	if err != nil {
 		return false, a.failStream(err)
 	}

@@ -146,6 +146,88 @@ func TestAnAnswerThatIsAskedForAgainCountsOnce(t *testing.T) {
 	}
 }
 
+// An answer that does not come to its end says too little of what it used: it is neither
+// metered nor priced, but what it has said until then counts.
+func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
+	t.Parallel()
+	begun := proxytest.MessageStart() // which says that it has used 1 token until now
+	for _, tt := range []struct {
+		name, ask string
+		answer    http.HandlerFunc
+		leaves    bool // the client, once the model has begun
+		want      holdgate.Usage
+	}{
+		{"the provider ends a stream", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the client leaves a stream", proxytest.AskStream, begins(begun, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the client does not wait", proxytest.AskPlain, begins("", false), true, holdgate.Usage{Answers: 1}},
+		{"the answer cannot be read", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `{"usage":{"input_tokens":9},"usage":0}`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
+		{"an answer of an unknown form", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `"hi"`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			used, asked := make(chan holdgate.Usage, 9), make(chan struct{}, 9)
+			g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				tt.answer(w, r)
+			}), func(c *proxy.Config) {
+				c.Models.OnUsed = func(u holdgate.Usage) { used <- u }
+				c.Models.Prices = func() holdgate.Prices {
+					return holdgate.Prices{Models: map[string]holdgate.Price{"*": {Input: 9e6, Output: 1e6}}}
+				}
+			})
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+proxytest.Messages, strings.NewReader(tt.ask))
+			proxytest.Must(t, err)
+			r.Header.Set("Content-Type", "application/json")
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				resp, err := g.Client.Do(r)
+				if err != nil {
+					return
+				}
+				defer resp.Body.Close()
+				if tt.leaves {
+					_, _ = resp.Body.Read(make([]byte, 9))
+					leave()
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+			}()
+			<-asked
+			if tt.leaves && tt.ask == proxytest.AskPlain {
+				leave()
+			}
+			<-over
+			if diff := cmp.Diff(tt.want, <-used); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.want, usage(t, g)); diff != "" {
+				t.Errorf("of the session (-want +got):\n%s", diff)
+			}
+			if len(used) > 0 {
+				t.Error("it counts twice")
+			}
+		})
+	}
+}
+
+// begins begins an answer, and breaks off there or waits until nobody reads it.
+func begins(answer string, breaks bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // what the server waits for to see that nobody reads
+		if answer != "" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, answer)
+			_ = http.NewResponseController(w).Flush()
+		}
+		if breaks {
+			panic(http.ErrAbortHandler)
+		}
+		<-r.Context().Done()
+	}
+}
+
 // The cookbook's rule asks once a session has cost more, by the prices of the configuration
 // or by the provider's word, and where the cost is not known.
 func TestTheCookbooksBudgetAsks(t *testing.T) {

@@ -99,7 +99,7 @@ func Compare(was, is Config) Change {
 	c.gates(was.Gates, is.Gates)
 	c.limits(was.Limits, is.Limits)
 	if !reflect.DeepEqual(was.Prices, is.Prices) {
-		c.add(len(was.Prices.Models) > 0, "prices are changed") // a budget may be used up later
+		c.add(true, "prices are changed") // a budget may be used up later, or an unknown cost become 0
 	}
 	return c
 }

@@ -81,6 +81,8 @@ func TestWhatLoosensAConfigurationIsTold(t *testing.T) {
 		{"an agent may ask less fast", "", "limits: {decisions_per_second: 2}\n", ""},
 		{"an agent may write more", "limits: {log_bytes_per_hour: 1MiB}\n", "limits: {log_bytes_per_hour: 2MiB}\n", "limits.log_bytes_per_hour is 2MiB, and was 1MiB"},
 		{"an agent may write less", "limits: {log_bytes_per_hour: 2MiB}\n", "limits: {log_bytes_per_hour: 1MiB}\n", ""},
+		{"a price comes, and what was unknown is 0", "", "prices: {models: {\"*\": {input: 0, output: 0}}}\n", "prices are changed"},
+		{"a price goes", "prices: {models: {\"*\": {input: 3, output: 15}}}\n", "", "prices are changed"},
 		{"all gates go", "gates: {before_commit: true}\n", "", "no gates any more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
