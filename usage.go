@@ -133,7 +133,7 @@ func (p Prices) Of(provider, model string, u Usage) Usage {
 	}
 	u.Priced, u.Cost, u.Currency = 0, 0, ""
 	price, ok := p.find(provider, model)
-	if !ok || u.Metered == 0 {
+	if !ok || u.Metered == 0 && u.Tokens() == 0 {
 		return u
 	}
 	part := func(tokens int64, each float64) float64 { return float64(tokens) * each / 1e6 }
@@ -145,7 +145,7 @@ func (p Prices) Of(provider, model string, u Usage) Usage {
 	}
 	plain := max(u.Input-u.CacheRead-u.CacheWrite, 0)
 	cost := part(plain, price.Input) + part(u.Output, price.Output) + part(u.CacheRead, of(price.CacheRead)) + part(u.CacheWrite, of(price.CacheWrite))
-	u.Priced, u.Cost, u.Currency = 1, min(cost, MaxCost), currency
+	u.Priced, u.Cost, u.Currency = u.Metered, min(cost, MaxCost), currency
 	return u
 }
 

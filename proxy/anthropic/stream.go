@@ -46,14 +46,20 @@ func (s *Stream) End() ([]wire.Part, error) {
 	return append(parts, wire.Part{Tag: mark{role: roleOver}}), nil
 }
 
-// usageForm is where a message has what it used. A message_delta says it as of then.
+// usageForm is where a message has what it used.
 var usageForm = wire.UsageForm{
 	Input: "input_tokens", Output: "output_tokens",
 	CacheRead: "cache_read_input_tokens", CacheWrite: "cache_creation_input_tokens", CacheApart: true,
 }
 
-// Usage implements [wire.Stream].
-func (s *Stream) Usage() holdgate.Usage { return s.reader.used.Usage(&usageForm) }
+// Usage implements [wire.Stream]. What a message_start says is as of then.
+func (s *Stream) Usage() holdgate.Usage {
+	u := s.reader.used.Usage(&usageForm)
+	if s.reader.stage < stageClosing {
+		return u.BrokenOff()
+	}
+	return u
+}
 
 // A role says what the writer does with a part.
 type role uint8

@@ -157,7 +157,8 @@ func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
 		leaves    bool // the client, once the model has begun
 		want      holdgate.Usage
 	}{
-		{"the provider ends a stream", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the provider ends a stream", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the provider cuts a stream off", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the client leaves a stream", proxytest.AskStream, begins(begun, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the client does not wait", proxytest.AskPlain, begins("", false), true, holdgate.Usage{Answers: 1}},
 		{"the answer cannot be read", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `{"usage":{"input_tokens":9},"usage":0}`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
