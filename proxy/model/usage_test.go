@@ -137,6 +137,7 @@ func TestAnAnswerThatIsAskedForAgainCountsOnce(t *testing.T) {
 			r := g.Pending(1)[0]
 			leave()
 			<-gone
+			g.Noticed()
 			g.Decide(r, holdgate.AnswerApprove, "")
 			g.Send(g.Client, http.MethodPost, g.URL+proxytest.Messages, ask, proxytest.TypeJSON)
 			if u := usage(t, g); u.Answers != 1 || u.Metered != 1 {
