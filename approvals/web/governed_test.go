@@ -23,6 +23,8 @@ func (*ruled) Pushable() bool { return true }
 func (*ruled) State(context.Context, string) (api.PolicyState, error) {
 	return api.PolicyState{Revision: "3f9a21c0", Mode: "enforce", Pushable: true, Modules: 44, Rules: []api.PolicyRule{
 		{IDs: []string{"files.delete"}, Package: "holdgate", Title: "Deleting files", Risk: "high", Location: "files/files.rego:12"},
+		{IDs: []string{"files.delete"}, Package: "holdgate", Title: "Emptying files", Risk: "medium", Location: "files/files.rego:40"},
+		{IDs: []string{"files.delete"}, Package: "holdgate", Title: "Deleting files", Risk: "high", Location: "files/files.rego:60"},
 		{IDs: []string{"commands.publish"}, Package: "holdgate", Title: "Publishing", Risk: "high", Location: "commands/commands.rego:80"},
 	}}, nil
 }

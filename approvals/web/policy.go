@@ -63,12 +63,44 @@ type policyView struct {
 	Suggested *api.PolicySuggestions // nil: nobody asked for them
 }
 
-// A ruleRow is a rule, and what came of it.
+// A ruleRow is a rule by its id, with what each of its sources is about and how grave, and
+// what came of it.
 type ruleRow struct {
-	api.PolicyRule
+	ID            string
+	Titles, Risks []string
+	Asked         stats.Group
+}
 
-	ID    string
-	Asked stats.Group
+// rows has one row for each rule, those that have asked most first.
+func rows(rules []api.PolicyRule, asked []stats.Group) (rows []ruleRow) {
+	at := map[string]int{}
+	for _, r := range rules {
+		for _, id := range r.IDs {
+			i, ok := at[id]
+			if !ok {
+				i = len(rows)
+				at[id], rows = i, append(rows, ruleRow{ID: id})
+			}
+			rows[i].Titles, rows[i].Risks = added(rows[i].Titles, r.Title), added(rows[i].Risks, r.Risk)
+		}
+	}
+	for _, g := range asked {
+		if i, ok := at[g.Name]; ok {
+			rows[i].Asked = g
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b ruleRow) int {
+		return cmp.Or(cmp.Compare(b.Asked.Asked, a.Asked.Asked), cmp.Compare(a.ID, b.ID))
+	})
+	return rows
+}
+
+// added is a list with a word, where that is a new one.
+func added(list []string, word string) []string {
+	if word == "" || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
 }
 
 // example is an input to begin with.
@@ -89,19 +121,7 @@ func (s *Server) showPolicy(v *visit, pv policyView) (err error) {
 	if err != nil {
 		return err
 	}
-	by := map[string]stats.Group{}
-	for _, g := range st.ByRule {
-		by[g.Name] = g
-	}
-	for _, r := range pv.Rules {
-		for _, id := range r.IDs {
-			pv.Rows = append(pv.Rows, ruleRow{r, id, by[id]})
-		}
-	}
-	slices.SortStableFunc(pv.Rows, func(a, b ruleRow) int {
-		return cmp.Or(cmp.Compare(b.Asked.Asked, a.Asked.Asked), cmp.Compare(a.ID, b.ID))
-	})
-	pv.Rows = slices.CompactFunc(pv.Rows, func(a, b ruleRow) bool { return a.ID == b.ID && a.Title == b.Title })
+	pv.Rows = rows(pv.Rules, st.ByRule)
 	if v.URL.Query().Has("suggest") {
 		found, err := v.api.SuggestPolicy(v.Context())
 		if err != nil {

@@ -98,7 +98,7 @@ func TestNothingIsWiderThanAPhone(t *testing.T) {
 	ctx := chromium(t, 390, 844)
 	browse(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(h.link("ada", "/")), visible(`.rows`))
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")
-	const wide = `[...(document.documentElement.scrollWidth > innerWidth ? [document.documentElement] : []), ...[...document.querySelectorAll("main, main table.stack, main pre, main form, main section, main li, .answer")].filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth + 1)]
+	const wide = `[...(document.documentElement.scrollWidth > innerWidth ? [document.documentElement] : []), ...[...document.querySelectorAll("main, main table, main pre, main form, main section, main li, .answer")].filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth + 1)]
 		.map(e => e.tagName + "." + e.className + " " + e.scrollWidth).join("; ")`
 	for i, path := range []string{"/", "/?q=wide&agent=" + who.Agent.ID, "/requests/" + ids[1], "/requests/" + ids[1] + "?full=1", "/requests/" + ids[2], "/requests/" + ids[1] + "/edit", "/requests/" + denied.ID, "/several?id=" + ids[0] + "&id=" + ids[1],
 		"/agents", session, "/history", "/history?agent=" + who.Agent.ID, "/grants", "/statistics", "/people", "/policy", "/policy?suggest=1", "/policy/draft?request=" + ids[1], "/rules?id=files.delete", "/requests/" + long} {

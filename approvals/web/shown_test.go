@@ -169,6 +169,25 @@ func TestAFormThatIsNotWholeSaysWhat(t *testing.T) {
 	}
 }
 
+// What came of a rule is said once, however many sources it has.
+func TestARuleOfThePolicyHasOneRow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, governed)
+	b := h.signIn("ada")
+	for range 3 {
+		h.hold(holdgate.RiskHigh, `{"command":"rm -rf build"}`, holdgate.HoldSpec{})
+	}
+	page := b.get("/policy")
+	rows := regexp.MustCompile(`<tr><td><a href="/rules\?id=files.delete">.*?</tr>`).FindAllString(page, -1)
+	if len(rows) != 1 {
+		t.Fatalf("files.delete has %d rows", len(rows))
+	}
+	has(t, rows[0], "its row", "<td>Deleting files<br>Emptying files</td>", `data-label="risk">high, medium</td>`, `data-label="asked">3</td>`)
+	if first, other := strings.Index(page, "?id=files.delete\">files"), strings.Index(page, "?id=commands.publish\">commands"); first < 0 || other < first {
+		t.Errorf("the rule that asked stands at %d, and the other at %d", first, other)
+	}
+}
+
 // An input that is tried is answered with a sentence, where the form is.
 func TestAnInputIsTried(t *testing.T) {
 	t.Parallel()
