@@ -619,7 +619,7 @@ func TestOtherPages(t *testing.T) {
 			t.Errorf("GET %s: %d\n%s", path, status, text)
 		}
 	}
-	for _, says := range []string{"gateway-1", "stands by", "<td>17</td>"} {
+	for _, says := range []string{"gateway-1", "stands by", `data-label="waits">17</td>`} {
 		if text := b.get("/agents"); !strings.Contains(text, says) {
 			t.Errorf("of the sidecars that share the store, %q is not said", says)
 		}
