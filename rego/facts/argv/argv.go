@@ -21,6 +21,7 @@ type Field struct {
 	Glob    bool     // an unquoted *, ? or [ stands in it
 	Stdin   bool     // stands for words that come from standard input, of the origin
 	Process bool     // it is the number that a file holds of a process which the agent has started
+	Part    bool     // no slash stands in what these hold
 	Within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
 }
 
@@ -94,7 +95,7 @@ func (f Field) Shape() Field {
 			return Field{}
 		}
 	}
-	return Field{Text: f.Text, Dynamic: f.Dynamic, Origin: f.Origin, Assumed: f.Assumed}
+	return Field{Text: f.Text, Dynamic: f.Dynamic, Origin: f.Origin, Part: f.Part, Assumed: f.Assumed}
 }
 
 // OwnNumber reports whether a word is the number of a process that the line itself has
@@ -115,6 +116,26 @@ func Atoms(f Field) (string, bool) {
 		text = strings.Replace(text, d, "*", 1)
 	}
 	return text, true
+}
+
+// Pattern writes the parts of a path that are no more than parts of names as "*". It reports
+// false where the path may lie in another folder by one of them: each stands beside text
+// that is known, and begins no hidden name.
+func Pattern(f Field) (string, bool) {
+	if f.Known() || !f.Part || f.Stdin || strings.Contains(f.Text, "\x00") {
+		return f.Text, f.Known()
+	}
+	text := f.Text
+	for _, d := range f.Dynamic {
+		text = strings.Replace(text, d, "\x00", 1)
+	}
+	for name := range strings.SplitSeq(text, "/") {
+		known := strings.ReplaceAll(name, "\x00", "")
+		if known != name && (strings.Trim(known, ".") == "" || name[0] == '.') || known == ".." {
+			return f.Text, false
+		}
+	}
+	return strings.ReplaceAll(text, "\x00", "*"), true
 }
 
 // Steers reports whether an assignment can change what programs run.

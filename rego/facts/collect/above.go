@@ -16,7 +16,7 @@ func (x *Findings) above(clean string, r Ref, inside bool) bool {
 		clean = strings.TrimSuffix(clean, "/")
 	}
 	switch {
-	case r.Reach == ReachOne || r.Reach == ReachName || r.Remote || r.Dynamic:
+	case r.Reach == ReachOne || r.Reach == ReachName || r.Reach == ReachListed || r.Remote || r.Dynamic:
 		return false
 	case r.Reach == ReachOrigin:
 		return true

@@ -25,12 +25,59 @@ const (
 
 // Version counts what was written to a file, or to a folder above it.
 func (x *Findings) Version(at string) int {
-	n := x.Writes[at]
+	whole, n := at, x.Writes[at]
 	for at != "/" && at != "." && at != "~" && at != "" {
 		at = path.Dir(at)
 		n += x.Writes[at]
 	}
+	return n + x.perhaps(whole)
+}
+
+// Filled is Version without what was deleted.
+func (x *Findings) Filled(at string) int {
+	n := x.Version(at)
+	for ; at != "/" && at != "." && at != "~" && at != ""; at = path.Dir(at) {
+		n -= x.removals[at]
+	}
 	return n
+}
+
+// perhaps counts the writes to patterns that may stand for a file, or for a folder above it.
+func (x *Findings) perhaps(at string) (n int) {
+	for _, p := range x.patterns {
+		if p != at && standsFor(p, at) {
+			n++
+		}
+	}
+	return n
+}
+
+// standsFor reports whether a pattern may stand for a path, or for a folder above it. The path
+// may be a pattern too.
+func standsFor(pattern, at string) bool {
+	dir, base := path.Split(pattern)
+	if !isPattern(dir) && !strings.Contains(base, "**") {
+		rest, below := strings.CutPrefix(at, dir)
+		first, _, _ := strings.Cut(rest, "/")
+		return below && meet(base, first)
+	}
+	before := pattern[:strings.IndexAny(pattern, "*?[")]
+	i := strings.IndexAny(at, "*?[")
+	return strings.HasPrefix(at, before) || i >= 0 && strings.HasPrefix(before, at[:i])
+}
+
+// meet reports whether two names, of which each may be a pattern, may be one.
+func meet(a, b string) bool {
+	ends := func(s string) (before, after string) {
+		i, j := strings.IndexAny(s, "*?["), strings.LastIndexAny(s, "*?]")
+		if i < 0 {
+			return s, s
+		}
+		return s[:i], s[j+1:]
+	}
+	a1, a2 := ends(a)
+	b1, b2 := ends(b)
+	return (strings.HasPrefix(a1, b1) || strings.HasPrefix(b1, a1)) && (strings.HasSuffix(a2, b2) || strings.HasSuffix(b2, a2))
 }
 
 // keptWord says that files which were read as scripts are what they were: where
@@ -38,7 +85,7 @@ func (x *Findings) Version(at string) int {
 // so that one write is all that may be.
 func (x *Findings) keptWord() {
 	for at, version := range x.Relied {
-		if x.Beside && (x.Writes[at] != 1 || x.Version(at) != version) {
+		if x.Beside && (x.Writes[at]-x.removals[at] != 1 || x.Filled(at) != version) {
 			x.Fail("shell: %s is written more than once, and run", at)
 		}
 	}
@@ -146,6 +193,9 @@ func (x *Findings) ownRuns() {
 // Overwrites reports whether the call decides what a path holds, by its own name or
 // by a folder's above it; or, with below, what lies beneath it.
 func (x *Findings) Overwrites(p string, below bool) bool {
+	if slices.ContainsFunc(x.rewritten, func(w string) bool { return standsFor(w, p) }) {
+		return true
+	}
 	return slices.ContainsFunc(x.written, func(w string) bool {
 		return w == p || w == "." || strings.HasPrefix(p, w+"/") || below && strings.HasPrefix(w, p+"/")
 	})

@@ -62,6 +62,7 @@ type Findings struct {
 	Writes     map[string]int    // how often each path is written or deleted, so far
 	Copies     map[string]bool   // copies that the line puts beside files, by where they lie
 	Temporary  map[string]bool   // files for temporary use that the line has written
+	Outputs    map[string]bool   // files and folders for temporary use that programs of the line were told to write
 	Poured     map[string]int    // files that the line has written by what prints or copies, by their version
 	Own        map[string]Whole  // files of which the line has decided all that they hold
 	Links      map[string]string // links that the line makes, and where they lead
@@ -69,18 +70,22 @@ type Findings struct {
 	Branches   int               // how many branches were walked so far
 	Pids       map[string]int    // files that hold the number of a process that the line has started, by their version
 	Modes      bool              // the command at hand changes no content: it makes folders and rights
+	Removes    bool              // it removes files, and leaves none that is empty
 	Single     bool              // the command at hand deletes single files
 	Renames    bool              // what is written of the paths at hand is that they get another name
 	Linked     bool              // the call makes a second name of a file, or writes to files by a pattern
 	Beside     bool              // something runs beside the line, or holds a file open
 	Patches    map[string]int    // files that hold a patch of the repository as git prints it, by their version
 	Numbers    map[string]int    // how often the call puts into files that hold numbers of processes what is none of its own
-	Relied     map[string]int    // files that were read as scripts, as often as they had been written
+	Relied     map[string]int    // files that were read as scripts, as often as they had been written: see Filled
+	removals   map[string]int    // how often each path is deleted, which fills no file
 	Shown      map[string]int    // sources that were read when they were compiled, likewise
 	Unread     map[string]bool   // what was compiled of files that the line has written and nobody has read
 	Statements int               // how many statements of SQL were read, the same ones again too
 	Deletions  int               // how many paths are deleted, the same ones again too
 	written    []string          // cleaned paths whose content the call decides
+	rewritten  []string          // patterns among these, of which each may be what a path names
+	patterns   []string          // keys of the paths that the call writes or deletes by a pattern, as often as it does
 	Runs       [][]Run           // by command, the files of the project that it runs
 	Made       []string          // paths that the call makes out of the project alone
 	Fixed      bool              // the command at hand decides on no content: it makes folders, or formats
@@ -127,7 +132,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), removals: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Outputs: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

@@ -42,6 +42,7 @@ const (
 	ReachOrigin               // for where packages come from
 	ReachHunt                 // for the credentials that are looked for in it
 	ReachName                 // for its name, size and times, and not for what it holds
+	ReachListed               // for files of the project that a listing names, and that are edited
 )
 
 // drive begins a path of Windows, which lies in no folder of another system.
@@ -89,6 +90,9 @@ func (x *Findings) Path(r Ref) {
 func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	if r.Access != AccessRead && !x.Modes {
 		x.Writes[FileKey(clean)]++
+		if key := FileKey(clean); isPattern(key) && r.Reach != ReachListed {
+			x.patterns = append(x.patterns, key)
+		}
 	}
 	if r.Access == AccessWrite && !r.Dynamic && readAsMore.MatchString(clean) {
 		x.Fail("a file is named like an option, or like several words: %s", clean)
@@ -98,9 +102,15 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 	}
 	if r.Access == AccessDelete {
 		x.Deletions++
+		if x.Removes {
+			x.removals[FileKey(clean)]++
+		}
 	}
 	if r.Access == AccessWrite && !x.Fixed {
 		x.written = append(x.written, clean)
+		if isPattern(clean) && r.Reach != ReachListed {
+			x.rewritten = append(x.rewritten, clean)
+		}
 	}
 	class := Classify(clean, r.Access)
 	if r.Reach == ReachName && class == ClassSecret {

@@ -110,6 +110,13 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		c.Unbound = append(c.Unbound, f.Text)
 		s.Touch(f, collect.AccessRead)
 	}
+	if in.Name() == "php" {
+		for _, f := range append(o.Values("c", ""), o.Values("dz", "")...) {
+			if _, value, _ := strings.Cut("="+f.Text, "="); collect.LeadsOut(value[strings.LastIndexByte(value, '=')+1:]) {
+				c.Unbound = append(c.Unbound, value[strings.LastIndexByte(value, '=')+1:])
+			}
+		}
+	}
 	for l := range strings.FieldsSeq(ip.loads) {
 		c.Unbound = append(c.Unbound, argv.Texts(o.Values("", l))...)
 	}
@@ -138,6 +145,12 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		}
 		return
 	}
+	for _, long := range []string{"cpu-prof-dir", "heap-prof-dir", "diagnostic-dir", "report-dir"} {
+		for _, f := range o.Values("", long) {
+			s.Touch(f, collect.AccessWrite)
+			s.Claims(f, in.Words)
+		}
+	}
 	interpretFiles(s, in, o, code, operands, c)
 }
 
@@ -157,7 +170,7 @@ func interpretModule(s *shell.Shell, module string, in shell.Invocation, c *hold
 // code edits, a script, or a program on standard input.
 func interpretFiles(s *shell.Shell, in shell.Invocation, o argv.Options, code, operands []argv.Field, c *holdgate.Command) {
 	switch {
-	case wordlist.Has("node nodejs", in.Name()) && o.Has("c", "check"):
+	case wordlist.Has("node nodejs", in.Name()) && o.Has("c", "check"), in.Name() == "php" && o.Has("l", "syntax-check") && o.Only("ln", "syntax-check no-php-ini"), in.Name() == "ruby" && o.Has("c", "") && o.Only("cw", ""):
 		for _, f := range operands {
 			s.Touch(f, collect.AccessRead)
 		}
@@ -167,8 +180,9 @@ func interpretFiles(s *shell.Shell, in shell.Invocation, o argv.Options, code, o
 			access = perlEdits(argv.Join(code, "\n"), c.Argv)
 		}
 		for _, f := range operands {
-			if f.Within && access == collect.AccessWrite { // files of the project
-				f = argv.Field{Text: "*", Glob: true}
+			if f.Within && access == collect.AccessWrite {
+				listed(s)
+				continue
 			}
 			s.Touch(f, access)
 		}

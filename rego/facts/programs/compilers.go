@@ -155,6 +155,7 @@ func dashed(s *shell.Shell, in shell.Invocation, c *holdgate.Command, options ma
 		switch does {
 		case "write":
 			s.Pours(f, func() { use(s, in, f, collect.AccessWrite) })
+			s.Claims(f, in.Words)
 		case "run":
 			run := f.Text
 			if name == "wrapper" {

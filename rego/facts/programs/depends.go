@@ -78,7 +78,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return !slices.ContainsFunc(in.Words, func(f argv.Field) bool { return f.Text == "-v" })
 	case wordlist.Has("export declare local readonly typeset", name):
 		return argv.IsAssignment(w) && (!w.Steers() || len(pathDynamics(w)) == 0)
-	case s.Here(w).Known():
+	case s.Here(w).Known(), inScratch(s, in, i):
 		return true
 	case w.Origin >= argv.OriginValue && name != "cd" && name != "pushd":
 		return true
@@ -107,11 +107,13 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case name == "curl":
 		return toLoopback(in.Words, i) && !slices.ContainsFunc(in.Words, func(f argv.Field) bool { return strings.HasPrefix(strings.TrimPrefix(f.Text, "-d"), "@") })
 	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
-		return w.Origin >= argv.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$")
+		return w.Origin >= argv.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$") || takesText(in.Words, name, i)
 	case wordlist.Has("redis-cli valkey-cli", name) && readsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):
 		return true
 	case wordlist.Has("psql mysql mongosh redis-cli", name):
 		return ownAddress(s, w)
+	case name == "git" && !w.Bare && i > 1 && wordlist.Has("rev-parse show-ref rev-list merge-base describe name-rev", in.Words[1].Text) && beginsPlainly(w):
+		return true
 	case name == "git" && !w.Bare && i > 1 && wordlist.Has(gitLooks, in.Words[1].Text) && afterDashes(in.Words, i):
 		return true
 	case w.Bare || w.Stdin:
@@ -124,6 +126,18 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return w.Origin == argv.OriginNames && afterDashes(in.Words, i)
 	}
 	return false
+}
+
+// inScratch reports whether the word at i names a file for temporary use to a program that
+// takes it for the name of a file, whichever of these it is.
+func inScratch(s *shell.Shell, in shell.Invocation, i int) bool {
+	w := in.Words[i]
+	text, ok := argv.Pattern(w)
+	if !ok || w.Bare || w.Glob || !strings.HasPrefix(text, "/tmp/") || strings.Contains(text, "..") {
+		return false
+	}
+	_, takesFiles := operands.Table()[in.Name()]
+	return takesFiles && !wordlist.Has("jq yq split zip sort rg", in.Name()) || wordlist.Has(outputs, textAt(in, i-1)) && ownProgram(s, in.Words[:i])
 }
 
 var (
@@ -146,6 +160,8 @@ func takesText(words []argv.Field, name string, i int) bool {
 	switch name {
 	case "awk", "gawk", "mawk":
 		return before == "-v" && argv.IsAssignment(words[i]) && !strings.HasPrefix(words[i].Text, "$")
+	case "go":
+		return wordlist.Has("-run -bench -skip -count -timeout", before) && !words[i].Bare
 	case "jq", "gojq":
 		return i > 2 && wordlist.Has("--arg --argjson", words[i-2].Text)
 	case "docker", "podman", "nerdctl", "buildah":
@@ -227,6 +243,13 @@ func ownProcess(s *shell.Shell, w argv.Field) bool {
 
 // pidOption is an option, or a setting, behind which a server is told where to put its number.
 var pidOption = regexp.MustCompile(`(?i)^-.*pid.*$|^pid$|^-[pP]$`)
+
+// beginsPlainly reports whether a word begins with text that is known, and is no option.
+func beginsPlainly(w argv.Field) bool {
+	return !w.Stdin && len(w.Dynamic) > 0 && plainBeginning.MatchString(w.Text) && !strings.HasPrefix(w.Text, w.Dynamic[0])
+}
+
+var plainBeginning = regexp.MustCompile(`^[\w./@%^]`)
 
 // testVerbs are subcommands of tools that run the project's tests, or look at its code.
 const testVerbs = "test tests t lint check vet analyze build compile typecheck format fmt bench doc nextest clippy"

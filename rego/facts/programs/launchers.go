@@ -41,6 +41,11 @@ func starterOf(name string) shell.Follower {
 func xargs(s *shell.Shell, in shell.Invocation) bool {
 	w := shell.Wrapper{Valued: "aEILnPsdJRS", Long: "arg-file delimiter eof max-args max-procs max-chars max-lines replace process-slot-var"}
 	i, o := s.CommandAt(w, in.Words)
+	if files := append(o.Values("a", ""), o.CutShort("arg-file")...); len(files) > 0 { // it reads no standard input
+		s = s.Sub()
+		s.Stdin = shell.Stream{Kind: "file", File: files[0].Text, Origin: s.FileOrigin(files[0])}
+		s.Touch(files[0], collect.AccessRead)
+	}
 	replace := ""
 	for _, v := range append(o.Values("IJ", ""), o.Values("", "replace")...) {
 		replace = v.Text
@@ -280,7 +285,10 @@ func benchmark(s *shell.Shell, in shell.Invocation) bool {
 	o := argv.ParseOptions(in.Words[1:], "wmMrspcSuLPDn", "warmup min-runs max-runs runs setup prepare conclude cleanup shell time-unit style export-asciidoc export-csv export-json export-markdown export-orgmode output input command-name parameter-list parameter-scan parameter-step-size")
 	s.Emit(in)
 	for _, long := range []string{"export-asciidoc", "export-csv", "export-json", "export-markdown", "export-orgmode"} {
-		useAll(s, in, o.Values("", long), collect.AccessWrite)
+		for _, f := range o.Values("", long) {
+			s.Pours(f, func() { use(s, in, f, collect.AccessWrite) })
+			s.Claims(f, in.Words)
+		}
 	}
 	for _, f := range o.Values("S", "shell") {
 		s.CodeText(f, in.Under("hyperfine"))

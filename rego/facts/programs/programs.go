@@ -230,14 +230,17 @@ func decides(s *shell.Shell, in shell.Invocation, o argv.Options, n int) {
 	case name == "ln" && n > 0, name == "cp" && (o.Has("sl", "symbolic-link") || o.Has("", "link") || len(s.Found.Links) > 0 && (o.Has("PdaRr", "archive") || hasPrefixed(in.Words, "--")) || hasPrefixed(in.Words, "--sy", "--l")):
 		s.Found.Astray = s.Found.Astray || !s.Quiet
 	case name == "cp" && n == 2 && !o.Has("rRa", "recursive") && !o.Has("", "archive") && !o.Has("nitu", "no-clobber") && !o.Has("", "interactive") && !o.Has("", "update"):
-		if s.CopyLasts() {
+		if s.CopyLasts() || s.HasWritten(o.Operands[0]) {
 			s.Owns(o.Operands[1])
 		} else {
 			s.OwnsPerhaps(o.Operands[1])
 		}
-	case name == "mkdir" && makesOnly(in.Words[1:]): // it would have failed where there was one
+	case name == "mkdir":
+		only := makesOnly(in.Words[1:]) // it would have failed where there was one
 		for _, f := range o.Operands {
-			s.MakesFolder(f)
+			if only || !f.Known() {
+				s.MakesFolder(f)
+			}
 		}
 	}
 }
@@ -337,7 +340,8 @@ func mentions(s *shell.Shell, in shell.Invocation) {
 		class := collect.Classify(t, access)
 		away := access == collect.AccessWrite && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, "../"))
 		if class == collect.ClassSecret || class == collect.ClassPersistence || away {
-			s.Touch(argv.Field{Text: t, Dynamic: w.Dynamic}, access)
+			w.Text = t
+			s.Touch(w, access)
 		}
 	}
 }

@@ -67,6 +67,9 @@ func runner(s *shell.Shell, in shell.Invocation) bool {
 	next := in.Under(strings.TrimSpace(in.Name() + " " + in.Words[verb].Text))
 	if verb == 0 {
 		next = in.Under(in.Name())
+		if o.Has("", "no-install") || o.Long["no"] != nil {
+			next = in.Under(in.Name() + " --no-install")
+		}
 	}
 	for _, f := range append(o.Values("", "call"), callOf(in.Name(), o)...) {
 		s.CodeText(f, next)
@@ -102,6 +105,9 @@ func runsByName(s *shell.Shell, in shell.Invocation, verb int) bool {
 		return false
 	}
 	name := in.Words[verb].Text
+	if _, wraps := shell.WrapperTable()[name]; wraps && (verb+1 == len(in.Words) || in.Name() == "pnpm" && in.Words[verb-1].Text == before) {
+		return false // a script of the project: as a program it would need words, and pnpm run knows no programs
+	}
 	_, tool := tools[name]
 	_, wraps := shell.WrapperTable()[name]
 	_, interprets := findInterpreter(name)

@@ -44,10 +44,10 @@ func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 		}
 	}
 	for _, f := range files {
-		if f.Within && access == collect.AccessWrite {
-			f = argv.Field{Text: "*", Glob: true}
-		}
-		if f.Text != "" {
+		switch {
+		case f.Within && access == collect.AccessWrite:
+			f = listed(s)
+		case f.Text != "":
 			use(s, in, f, access)
 		}
 		if access == collect.AccessWrite {
@@ -61,6 +61,14 @@ func sedCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	for _, f := range scripts {
 		sedScript(s, f, reads, c)
 	}
+}
+
+// listed touches the files of the project that a listing has named, which are edited, and
+// returns the word that stands for them.
+func listed(s *shell.Shell) argv.Field {
+	f := argv.Field{Text: "*", Glob: true}
+	s.Reaching(collect.ReachListed, func() { s.Touch(f, collect.AccessWrite) })
+	return f
 }
 
 // sedRead notes what a script of sed does. It reports false where it cannot be

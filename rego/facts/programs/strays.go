@@ -37,7 +37,7 @@ func strays(s *shell.Shell, in shell.Invocation) {
 	if wordlist.Has(onlyLook, name) || s.Remote || wordlist.Has(containers, name) && !wordlist.Has("build buildx image bake", textAt(in, 1)) {
 		return
 	}
-	if _, tool := tools[name]; tool && len(s.Dirs) > 1 {
+	if _, tool := tools[name]; (tool || builtProgram.MatchString(in.Words[0].Text)) && len(s.Dirs) > 1 {
 		s = likeliest(s)
 	}
 	if name == "wasm-pack" { // its paths start from the crate that it builds
@@ -73,7 +73,7 @@ func writesElsewhere(s *shell.Shell, in shell.Invocation) bool {
 	if !builtProgram.MatchString(in.Words[0].Text) || !ownProgram(s, in.Words[:1]) {
 		return false
 	}
-	told := false
+	told := s.Consumed // it prints what it makes
 	for i, w := range in.Words[1:] {
 		told = told || wordlist.Has("-o --out --output", in.Words[i].Text) && i > 0 && !strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "--output=") || strings.HasPrefix(w.Text, "--out=")
 		if changesInPlace.MatchString(w.Text) {

@@ -40,7 +40,10 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		s.Found.Tick()
 		text := w[i].Text
 		if t.properties && strings.HasPrefix(text, "-D") {
-			if _, value, _ := strings.Cut(text, "="); collect.LeadsOut(value) {
+			switch name, value, _ := strings.Cut(text, "="); {
+			case writtenProperty.MatchString(name) && plainResult.MatchString(value):
+				out = append(out, argv.Field{Text: value, Dynamic: w[i].Dynamic, Origin: w[i].Origin})
+			case collect.LeadsOut(value):
 				c.Unbound = append(c.Unbound, loadedFiles(value)...)
 			}
 		}
@@ -76,7 +79,8 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		if empties && !wordlist.Has("build dist out public site _site www", path.Base(f.Text)) {
 			access = collect.AccessDelete
 		}
-		use(s, in, f, access)
+		s.Claims(f, in.Words)
+		s.Pours(f, func() { use(s, in, f, access) })
 	}
 	for _, f := range operands {
 		switch {
@@ -90,6 +94,9 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		}
 	}
 }
+
+// writtenProperty is a property of a build tool that names a file of results.
+var writtenProperty = regexp.MustCompile(`^-D[\w.]*(outputFile|reportFile|output\.file|OutputFile)$`)
 
 // throughTemp is what lies in a folder for temporary files, and is no plain text.
 var throughTemp = regexp.MustCompile(`^(/private)?(/var)?/tmp(/|$)`)

@@ -173,10 +173,10 @@ func forgetNames(s *Shell, in Invocation) bool {
 			if s.Stdin.Origin == argv.OriginAtom || s.Stdin.Origin == argv.OriginLabel && len(in.Assigns) == 0 && s.splitsAtBlanks() {
 				from = s.Stdin.Origin
 			}
-			s.Set(v, Variable{origin: from, within: s.Stdin.Within && names == 1})
+			s.Set(v, Variable{origin: from, part: s.Stdin.part, within: s.Stdin.Within && names == 1})
 		}
 		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
-			s.Set(v, Variable{origin: min(s.Stdin.Origin, argv.OriginNames), within: s.Stdin.Within})
+			s.Set(v, Variable{origin: min(s.Stdin.Origin, argv.OriginNames), part: s.Stdin.part, within: s.Stdin.Within})
 		}
 	}
 	return false

@@ -61,7 +61,7 @@ func (s *Shell) assume(b *wordBuilder, p *syntax.ParamExp, text string, q quotin
 	b.cur.Assumed = append(slices.Clip(b.cur.Assumed), written)
 	switch {
 	case q.splits && s.splitsAnywhere():
-		b.dynamic(written, argv.OriginAny, q)
+		b.dynamic(written, argv.OriginAny, false, q)
 	case q.splits:
 		s.splitValues(b, []string{text})
 	default:

@@ -86,7 +86,7 @@ func (s *Shell) Content(f argv.Field) (string, bool) {
 	if !ok || s.Wild || s.Found.Scatters || s.Found.Places || s.Found.Linked || !v.Known || v.Values[1] != strconv.Itoa(s.Found.Version(at)) {
 		return "", false
 	}
-	s.Found.Relied[at] = s.Found.Version(at)
+	s.Found.Relied[at] = s.Found.Filled(at)
 	return v.Values[0], true
 }
 
@@ -104,6 +104,9 @@ func (s *Shell) contentOrigin(f argv.Field) argv.Origin {
 // like in its name stand as "*".
 func (s *Shell) TempFile(f argv.Field) (string, bool) {
 	text, known := argv.Atoms(f)
+	if !known {
+		text, known = argv.Pattern(f)
+	}
 	if !known || f.Stdin || s.Remote || strings.Contains(text, "..") || !strings.HasPrefix(text, "/tmp/") || strings.HasSuffix(text, "/") {
 		return "", false
 	}
@@ -207,12 +210,56 @@ func (s *Shell) OwnsPerhaps(f argv.Field) {
 	}
 }
 
+// HasWritten reports whether a file is there, with what the line has put into it.
+func (s *Shell) HasWritten(f argv.Field) bool {
+	at, ok := s.FileAt(f)
+	return ok && s.owned(at)
+}
+
 // MakesFolder notes that the line has just made a folder for temporary files.
 func (s *Shell) MakesFolder(f argv.Field) {
+	if at, ok := s.own(f); ok && !f.Known() && !f.Glob && !s.Quiet {
+		s.Found.Outputs[at] = true
+	}
 	if at, ok := s.TempFile(f); ok && f.Sure() && !f.Glob && !s.Quiet && scratchFolder.MatchString(at) {
 		s.Found.Own[collect.FileKey(at)+"/"] = collect.Whole{Branches: s.branches}
 	}
 }
+
+// Claims notes what a program was told to write, in a folder for temporary files: it is the
+// line's own from then on, unless the line has named it before, or its name says that it is
+// kept for somebody.
+func (s *Shell) Claims(f argv.Field, words []argv.Field) {
+	at, ok := s.own(f)
+	if !ok || s.Quiet || f.Glob || !scratchFolder.MatchString(strings.ReplaceAll(at, "$", "")) || keptName.MatchString(at) || s.Found.Outputs[at] {
+		return
+	}
+	line := argv.Join(words, " ")
+	for _, c := range s.Found.Facts.Commands {
+		if before := strings.Join(c.Argv, " "); strings.Contains(before, at) && !strings.HasSuffix(before, line) {
+			return
+		}
+	}
+	for _, p := range s.Found.Facts.Paths {
+		if p.Access == collect.AccessRead && strings.HasPrefix(p.Clean, at) {
+			return
+		}
+	}
+	s.Found.Outputs[at] = true
+}
+
+// own is the name of a file or folder in a folder for temporary files of which only the
+// number of the shell itself is not known.
+func (s *Shell) own(f argv.Field) (string, bool) {
+	at, ok := s.TempFile(f)
+	if !ok || f.Known() {
+		return at, ok
+	}
+	return f.Text, !slices.ContainsFunc(f.Dynamic, func(d string) bool { return d != "$$" && d != "${$}" })
+}
+
+// keptName is a name of what somebody has kept.
+var keptName = regexp.MustCompile(`(?i)back-?up|bak\b|sav(e|ed)\b|keep|prod|archiv|secret|dump|orig|upload|snapshot|\bdata\b|\bdb\b|home|\bmnt|shared|mail|/(systemd|snap\.|ssh-|\.|tmux|screen|runtime)`)
 
 // madeFolder reports whether the line has made a folder, wherever it is deleted.
 func (s *Shell) madeFolder(at string) bool {
@@ -260,6 +307,9 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 	if at, ok := s.FileAt(f); ok && s.Found.Single && s.owned(at) {
 		return true
 	}
+	if at, ok := s.own(f); ok && !f.Glob && s.Found.Outputs[at] {
+		return true
+	}
 	at, ok := s.TempFile(f)
 	switch {
 	case !ok:
@@ -268,7 +318,7 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 		return true
 	case f.Glob && !(s.Found.Single && f.Known()):
 		return false
-	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at]:
+	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at] && (s.Found.Single || f.Known() || f.Origin >= argv.OriginAtom):
 		return true
 	}
 	if s.Found.Single && f.Known() && f.Glob {
@@ -328,8 +378,15 @@ var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt
 // deletesSingly reports whether a command deletes no folders.
 func (in Invocation) deletesSingly() bool {
 	return wordlist.Has("rm unlink", in.Name()) && len(in.Roots) == 0 && !slices.ContainsFunc(in.Words[1:], func(f argv.Field) bool {
-		return !f.Known() || strings.HasPrefix(f.Text, "--") && f.Text != "--force" && f.Text != "--" || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "rRd")
+		return !f.Known() && !scratchNamed(f) || strings.HasPrefix(f.Text, "--") && f.Text != "--force" && f.Text != "--" || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "rRd")
 	})
+}
+
+// scratchNamed reports whether a word is one file for temporary use, whatever its parts are
+// that depend on run time.
+func scratchNamed(f argv.Field) bool {
+	text, ok := argv.Pattern(f)
+	return ok && !f.Bare && !f.Glob && strings.HasPrefix(text, "/tmp/")
 }
 
 // scriptOf is a command that runs a file of which the line has shown the content,

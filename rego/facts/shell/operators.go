@@ -33,6 +33,16 @@ func slice(values []string, sl *syntax.Slice) ([]string, bool) {
 	return []string{string(r)}, true
 }
 
+// sliceFrom is the first of the words that ${@:2} stands for, where these are all from there on.
+func sliceFrom(sl *syntax.Slice) (int, bool) {
+	w, ok := sl.Offset.(*syntax.Word)
+	if !ok || sl.Length != nil {
+		return 1, false
+	}
+	n, err := strconv.Atoi(w.Lit())
+	return max(n, 1), err == nil && n >= 1
+}
+
 // unsetPositional reports whether a parameter is one of $1 and on, or all of
 // them, that is known not to be there.
 func (s *Shell) unsetPositional(name string) bool {

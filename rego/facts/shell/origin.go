@@ -74,6 +74,15 @@ func (s *Shell) processWithin(w *syntax.Word) bool {
 	return ok && p.Op == syntax.CmdIn && len(p.Stmts) == 1 && s.quietly().listsWithin(p.Stmts[0])
 }
 
+// processPart reports whether a process substitution prints no slash.
+func (s *Shell) processPart(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	p, ok := w.Parts[0].(*syntax.ProcSubst)
+	return ok && p.Op == syntax.CmdIn && len(p.Stmts) == 1 && s.quietly().printsParts(p.Stmts[0])
+}
+
 // substituted is what a command substitution puts in its place: text, where
 // the line itself tells it, or else where it comes from.
 func (s *Shell) substituted(c *syntax.CmdSubst) (text string, known bool, o argv.Origin) {
@@ -133,6 +142,9 @@ func (s *Shell) stmtOrigin(st *syntax.Stmt) argv.Origin {
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
 		if words := s.fields(c.Args); len(words) > 0 {
+			if body, in, ok := s.printedByFunction(words); ok {
+				return in.stmtOrigin(body)
+			}
 			return s.PrintedBy(words, in)
 		}
 	case *syntax.BinaryCmd:
@@ -169,6 +181,9 @@ func (s *Shell) binaryOrigin(c *syntax.BinaryCmd) argv.Origin {
 	}
 	return argv.OriginAny
 }
+
+// FileOrigin is where the content of a file comes from, of the project's or of the line's own.
+func (s *Shell) FileOrigin(f argv.Field) argv.Origin { return max(s.fileOrigin(f), s.contentOrigin(f)) }
 
 // numbersLines reports whether a pipe ends in the numbers of lines that grep has
 // found in one file: grep -n x f | head -1 | cut -d: -f1.
@@ -207,6 +222,9 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 	if len(calls) == 2 && first && grep[0].Text == "wc" && cut[0].Text == "awk" {
 		return true
 	}
+	if wordlist.Has("md5sum sha1sum sha256sum sha512sum b2sum cksum", grep[0].Text) && len(calls) == 2 {
+		return first && cut[0].Text == "awk" || cut[0].Text == "cut" && cutsHash.MatchString(argv.Join(cut[1:], " "))
+	}
 	if grep[0].Text == "du" && len(calls) == 2 && first {
 		return !slices.ContainsFunc(grep[1:], func(w argv.Field) bool { return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "h0") })
 	}
@@ -218,6 +236,9 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 		o.Only("nmeivwxEFGPa", "line-number max-count regexp ignore-case invert-match word-regexp line-regexp fixed-strings extended-regexp perl-regexp text")
 	return numbered && cut[0].Text == "cut" && (argv.Join(cut[1:], " ") == "-d: -f1" || argv.Join(cut[1:], " ") == "-f1 -d:" || argv.Join(cut[1:], " ") == "-d : -f 1")
 }
+
+// cutsHash are options of cut that leave the beginning of a checksum.
+var cutsHash = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1|-c ?1-([0-9]|[1-2][0-9]|3[0-2]))$`)
 
 // wholeLines are options of head, tail and sort with which they print lines that they read
 // from a pipe, as they are.

@@ -133,8 +133,7 @@ func (s *Shell) byName(name string, in Invocation) bool {
 	if !ok || name == "" || slices.Contains(s.calling, word) {
 		return false
 	}
-	f.used = true
-	s.funcs[word] = f
+	*f.used = true
 	defer func(env []argv.Field) { s.Env = env }(s.Env)
 	s.Env = s.Overlaid(s.Env, in.Assigns...)
 	s.call(word, f, in.Words[1:], true)
@@ -208,7 +207,8 @@ func (s *Shell) Emit(in Invocation) {
 	outer, fixed, modes, why, acts := s.Found.Changed, s.Found.Fixed, s.Found.Modes, s.Found.Why, s.Found.Acts
 	s.Found.Why, s.Found.Acts = nil, nil
 	s.Found.Changed, s.Found.Fixed, s.Found.Modes = nil, s.programs.Fixed(in.Name()), wordlist.Has("mkdir touch chmod", in.Name())
-	s.Found.Single = in.deletesSingly()
+	s.Found.Single, s.Found.Removes = in.deletesSingly(), wordlist.Has("rm rmdir unlink", in.Name())
+	defer func() { s.Found.Removes = false }()
 	statements, deletions, before := s.Found.Statements, s.Found.Deletions, s.Found.Facts
 	s.programs.Effects(s, in, &c)
 	c.SQL, c.Deletes = s.Found.Statements > statements, in.Deletes || s.Found.Deletions > deletions
@@ -307,6 +307,9 @@ func (s *Shell) Touch(f argv.Field, access string) {
 	written := f.Text
 	f = s.Here(f)
 	text, known := argv.Atoms(f)
+	if p, ok := s.pattern(f, access); ok && !known {
+		text, known = p, true
+	}
 	if !known && access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
 	}

@@ -14,12 +14,22 @@ import (
 
 // shaped expands a parameter of which the shape is known.
 func (s *Shell) shaped(b *wordBuilder, p *syntax.ParamExp, q quoting) bool {
+	args := s.args
+	if p.Slice != nil && p.Param != nil && p.Param.Value == "@" {
+		from, ok := sliceFrom(p.Slice)
+		whole := *p
+		whole.Slice = nil
+		if !ok || slices.ContainsFunc(args[:min(from-1, len(args))], func(f argv.Field) bool { return f.Bare }) {
+			return false
+		}
+		p, args = &whole, args[min(from-1, len(args)):]
+	}
 	if !plainParam(p) || q.splits && s.splitsAnywhere() {
 		return false
 	}
 	name := p.Param.Value
 	if name == "@" && q.double && !s.paramsKnown && s.args != nil {
-		for i, f := range s.args {
+		for i, f := range args {
 			if i > 0 {
 				b.end()
 			}
@@ -63,7 +73,7 @@ func (b *wordBuilder) shape(f argv.Field, q quoting) {
 		if before != "" {
 			b.add(before)
 		}
-		b.dynamic(d, f.Origin, quoting{splits: q.splits || f.Bare})
+		b.dynamic(d, f.Origin, f.Part, quoting{splits: q.splits || f.Bare})
 		rest = after
 	}
 	if rest != "" {

@@ -86,6 +86,7 @@ type Stream struct {
 	File   string
 	Origin argv.Origin // where the text comes from, if it is not known
 	Within bool        // it lists files that field.within may stand for
+	part   bool        // no slash stands in it
 	Patch  bool        // it is a patch that git prints of the repository
 	first  argv.Origin // where the first word of each line comes from
 }
@@ -100,8 +101,8 @@ type state struct {
 type function struct {
 	body  *syntax.Stmt
 	src   string
-	maybe bool // it may not be the one in force
-	used  bool
+	maybe bool  // it may not be the one in force
+	used  *bool // it was called by name, wherever
 }
 
 // Parse reads a text as shells read it.
@@ -167,9 +168,8 @@ func (s *Shell) apart(sub *Shell, stmts []*syntax.Stmt) {
 // those before: a trap, an exported function or a later line may.
 func (s *Shell) uncalled(before map[string]function) {
 	for _, name := range slices.Sorted(maps.Keys(s.funcs)) {
-		if f := s.funcs[name]; !f.used && before[name].body != f.body {
-			f.used = true
-			s.funcs[name] = f
+		if f := s.funcs[name]; !*f.used && before[name].body != f.body {
+			*f.used = true
 			s.call(name, f, nil, false)
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Shell) merge(o state) {
 			continue
 		}
 		if !ok || !v.same(w) {
-			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast()), keyed: v.keyed && w.keyed, integer: v.integer || w.integer}
+			s.Vars[k] = Variable{origin: min(v.atLeast(), w.atLeast()), part: ok && v.isPart() && w.isPart() && !v.array && !w.array, keyed: v.keyed && w.keyed, integer: v.integer || w.integer}
 		}
 	}
 	for k, w := range o.vars {
@@ -283,7 +283,7 @@ func (s *Shell) command(cmd syntax.Command) {
 		}
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			s.funcs[c.Name.Value] = function{body: c.Body, src: s.Src, maybe: s.conditional > 0}
+			s.funcs[c.Name.Value] = function{body: c.Body, src: s.Src, maybe: s.conditional > 0, used: new(bool)}
 		}
 	case *syntax.DeclClause:
 		s.declare(c)
@@ -348,12 +348,13 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= MaxRounds && !c.Select
-	from, within := argv.OriginAtom, len(items) > 0
+	from, within, part := argv.OriginAtom, len(items) > 0, len(items) > 0
 	if len(items) > 0 && !slices.ContainsFunc(items, func(f argv.Field) bool { return !f.OwnNumber() }) {
 		from = argv.OriginOwn
 	}
 	for _, f := range items {
 		within = within && f.Within
+		part = part && (f.Known() && !f.Glob && len(f.Assumed) == 0 && !strings.Contains(f.Text, "/") || !f.Known() && !f.Glob && assignsPart(f))
 		known = known && f.Known()
 		s.plainly(f)
 		switch {
@@ -367,7 +368,7 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 		if !it.InPos.IsValid() || c.Select {
 			from = argv.OriginAny
 		}
-		s.Vars[it.Name.Value] = Variable{origin: from, within: within}
+		s.Vars[it.Name.Value] = Variable{origin: from, within: within, part: part && it.InPos.IsValid() && !c.Select}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}

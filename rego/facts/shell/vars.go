@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -22,6 +23,7 @@ type Variable struct {
 	integer  bool       // whatever is assigned is evaluated as arithmetic
 	keyed    bool       // an array whose subscripts are text
 	absent   bool       // there was no such variable when a function made it local
+	part     bool       // no slash stands in it, if it is not known
 	within   bool       // each value is one that field.within may stand for
 	process  bool       // it is the number that a file holds of a process: see Field
 	shape    argv.Field // the word that was assigned, where parts of it are not known
@@ -31,7 +33,7 @@ type Variable struct {
 }
 
 func (v Variable) same(w Variable) bool {
-	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.within == w.within && v.process == w.process && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
+	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.part == w.part && v.within == w.within && v.process == w.process && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
 		slices.Equal(v.assumed, w.assumed) && v.place == w.place && slices.EqualFunc(v.elements, w.elements, element.same)
 }
 
@@ -145,7 +147,7 @@ func (s *Shell) assign(a *syntax.Assign) argv.Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.Assigned(), shape: f.Shape(), place: s.place(f.Text), within: f.Within, process: f.Process})
+		s.Set(name, Variable{origin: f.Assigned(), shape: f.Shape(), place: s.place(f.Text), part: assignsPart(f), within: f.Within, process: f.Process})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -203,7 +205,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 			return
 		}
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
-		b.dynamic(s.written(p), s.paramOrigin(p), q)
+		b.dynamic(s.written(p), s.paramOrigin(p), s.namesPart(p), q)
 		b.cur.Runs = b.cur.Runs || runs
 		b.cur.Within = first && s.namesFile(p) && s.splitsAtBlanks()
 		b.cur.Process = first && s.Vars[p.Param.Value].process && plainParam(p) && s.splitsAtBlanks()
@@ -226,7 +228,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 	case q.splits && s.zsh:
 		b.whole(values)
 	case q.splits && s.splitsAnywhere():
-		b.dynamic(s.written(p), argv.OriginAny, q)
+		b.dynamic(s.written(p), argv.OriginAny, false, q)
 	case q.splits:
 		if slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, " \t\n*?[") }) || s.Vars["IFS"].Known {
 			s.differ(b, p, differsInSplits, q)
@@ -308,6 +310,9 @@ func (s *Shell) paramValues(p *syntax.ParamExp) ([]string, bool) {
 		return nil, false
 	}
 	switch {
+	case p.Slice != nil && wordlist.Has("@ *", p.Param.Value):
+		from, ok := sliceFrom(p.Slice)
+		return values[min(from-1, len(values)):], ok
 	case p.Slice != nil:
 		return slice(values, p.Slice)
 	case p.Exp != nil && s.unsetPositional(p.Param.Value):

@@ -135,11 +135,13 @@ func (b *wordBuilder) add(text string) {
 	b.started = true
 }
 
-func (b *wordBuilder) dynamic(text string, o argv.Origin, q quoting) {
+func (b *wordBuilder) dynamic(text string, o argv.Origin, part bool, q quoting) {
 	b.add(text)
-	if len(b.cur.Dynamic) == 0 || o < b.cur.Origin {
+	first := len(b.cur.Dynamic) == 0
+	if first || o < b.cur.Origin {
 		b.cur.Origin = o
 	}
+	b.cur.Part = (first || b.cur.Part) && (part || o >= argv.OriginAtom)
 	b.cur.Dynamic = append(b.cur.Dynamic, text)
 	b.cur.Bare = b.cur.Bare || q.splits
 }
@@ -211,11 +213,11 @@ func (s *Shell) part(b *wordBuilder, p syntax.WordPart, q quoting) {
 	case *syntax.ArithmExp:
 		runs := !s.Quiet && s.evaluates(p)
 		s.nested(p)
-		b.dynamic(s.written(p), argv.OriginAtom, q)
+		b.dynamic(s.written(p), argv.OriginAtom, true, q)
 		b.cur.Runs = b.cur.Runs || runs
 	default: // substitutions of processes: what they run is listed
 		s.nested(p)
-		b.dynamic(s.written(p), argv.OriginNames, q)
+		b.dynamic(s.written(p), argv.OriginNames, false, q)
 	}
 }
 
@@ -236,7 +238,7 @@ func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	switch {
 	case !known:
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
-		b.dynamic(s.written(c), o, q)
+		b.dynamic(s.written(c), o, s.substitutesPart(c), q)
 		b.cur.Within = first && s.filesWithin(c) && s.splitsAtBlanks()
 		b.cur.Process = first && s.numberedBy(c) && s.splitsAtBlanks()
 	case q.splits && !s.zsh:

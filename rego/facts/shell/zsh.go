@@ -76,7 +76,7 @@ func (s *Shell) differ(b *wordBuilder, p *syntax.ParamExp, d difference, q quoti
 	case s.differs != nil:
 		*s.differs |= d
 	case d == differs:
-		b.dynamic("", argv.OriginAny, q)
+		b.dynamic("", argv.OriginAny, false, q)
 		b.cur.Dynamic[len(b.cur.Dynamic)-1] = s.written(p)
 	}
 }
@@ -109,7 +109,7 @@ func (s *Shell) parts(b *wordBuilder, parts []syntax.WordPart, q quoting) {
 			i++
 			continue
 		}
-		b.dynamic("", argv.OriginAny, q)
+		b.dynamic("", argv.OriginAny, false, q)
 		b.cur.Dynamic[len(b.cur.Dynamic)-1] = s.written(p)
 	}
 }
