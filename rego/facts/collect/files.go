@@ -55,15 +55,21 @@ func (x *Findings) perhaps(at string) (n int) {
 // standsFor reports whether a pattern may stand for a path, or for a folder above it. The path
 // may be a pattern too.
 func standsFor(pattern, at string) bool {
-	dir, base := path.Split(pattern)
-	if !isPattern(dir) && !strings.Contains(base, "**") {
-		rest, below := strings.CutPrefix(at, dir)
-		first, _, _ := strings.Cut(rest, "/")
-		return below && meet(base, first)
+	for {
+		name, rest, more := strings.Cut(pattern, "/")
+		part, below, deeper := strings.Cut(at, "/")
+		switch {
+		case strings.Contains(name, "**"), strings.Contains(part, "**"):
+			return true
+		case !meet(name, part):
+			return false
+		case !more:
+			return true
+		case !deeper:
+			return false
+		}
+		pattern, at = rest, below
 	}
-	before := pattern[:strings.IndexAny(pattern, "*?[")]
-	i := strings.IndexAny(at, "*?[")
-	return strings.HasPrefix(at, before) || i >= 0 && strings.HasPrefix(before, at[:i])
 }
 
 // meet reports whether two names, of which each may be a pattern, may be one.
