@@ -47,6 +47,8 @@ func (w *walker) assignAttr(recv value, name string, v value) {
 	if strings.HasPrefix(name, "__") || w.table.script && w.tampers(name, v) {
 		w.unseen("an assignment to %s", name)
 	}
+	w.keeps(v)
+	w.asks(recv, waySet+name, v)
 	for _, o := range recv.objs {
 		if o.attrs[name] == nil {
 			o.attrs[name] = new(value)
@@ -56,6 +58,9 @@ func (w *walker) assignAttr(recv value, name string, v value) {
 	}
 	for _, k := range recv.kinds {
 		switch {
+		case k == "websocket" && strings.HasPrefix(name, "on"):
+			v.specs = slices.DeleteFunc(slices.Clone(v.specs), func(s *spec) bool { return s.special == "settle" })
+			w.escape(v, anything())
 		case w.table.script && (k == kindAny || k == kindPart || k == kindNumber):
 			w.escape(v, anything())
 		case w.table.types[k]["[]="] == nil && w.table.modules[strings.TrimPrefix(k, kindModule)][name+"="] == nil:
@@ -72,6 +77,7 @@ func (w *walker) assignAttr(recv value, name string, v value) {
 
 // put stores a value in containers.
 func (w *walker) put(recv, key, v value) {
+	w.keeps(key, v)
 	for _, o := range recv.objs {
 		o.changed = true
 		w.grow(&o.elem, v)

@@ -46,8 +46,20 @@ func (w *walker) call(e *tree.Expr) (out value) {
 	c := call{at: e, keys: e.Keys[1:]}
 	f := value{}
 	switch callee := e.Kids[0]; {
+	case callee.Op == tree.OpName && callee.Text == "getattr" && w.vars["getattr"] == nil && !w.table.script && len(e.Kids) > 2:
+		return w.named(e)
 	case callee.Op == tree.OpAttr:
-		c.recv = w.eval(callee.Kids[0])
+		if callee.Kids[0].Op == tree.OpName && callee.Kids[0].Text == "%super" {
+			c.recv = kinds("super")
+		} else {
+			c.recv = w.eval(callee.Kids[0])
+		}
+		if c.recv.is("super") && len(c.recv.kinds) == 1 {
+			c.args = w.all(e.Kids[1:])
+			if out, known := w.super(callee.Text, c); known {
+				return out
+			}
+		}
 		f = w.attribute(c.recv, callee.Text)
 		if slices.Contains(mutators, callee.Text) {
 			for _, o := range c.recv.objs {
@@ -69,7 +81,14 @@ func (w *walker) call(e *tree.Expr) (out value) {
 		out.add(w.invoke(fn, c))
 	}
 	for _, o := range f.objs {
-		if o.class != nil || e.Op == tree.OpNew {
+		if o.class == nil && e.Op != tree.OpNew {
+			continue
+		}
+		own := w.inherited(value{objs: []*object{o}}, "__call__")
+		for _, fn := range own {
+			out.add(w.invoke(fn, call{at: e, recv: value{objs: []*object{o}}, args: c.args, keys: c.keys}))
+		}
+		if len(own) == 0 {
 			w.unseen("a call of an object")
 		}
 	}
@@ -102,6 +121,26 @@ func (w *walker) call(e *tree.Expr) (out value) {
 	return out
 }
 
+// named is what getattr finds, by a name that is known.
+func (w *walker) named(e *tree.Expr) (out value) {
+	args := w.all(e.Kids[1:])
+	name := args[1].text()
+	if len(name.kinds) > 0 || len(args) > 3 || strings.Join(e.Keys, "") != "" {
+		w.unseen("getattr")
+		return kinds(kindUnseen)
+	}
+	for _, p := range name.places {
+		if p.Below {
+			w.unseen("getattr")
+			return kinds(kindUnseen)
+		}
+		if out.add(w.attribute(args[0], p.Path)); len(args) == 3 {
+			out.add(args[2])
+		}
+	}
+	return out
+}
+
 // mutators are methods that move the elements of a container.
 var mutators = strings.Fields("pop popleft popitem remove reverse sort clear rotate insert append appendleft extend extendleft shift unshift splice push fill copyWithin concat_")
 
@@ -110,8 +149,10 @@ func (w *walker) invoke(f *function, c call) value {
 	f.called = true
 	if f.def.Op == tree.OpClass {
 		made := w.instance(f)
-		if init := f.own["__init__"]; init != nil {
-			w.invoke(init, call{at: c.at, recv: made, args: c.args, keys: c.keys})
+		if inits := w.methodNamed(f, "__init__", 0); len(inits) > 0 {
+			for _, init := range inits {
+				w.invoke(init, call{at: c.at, recv: made, args: c.args, keys: c.keys})
+			}
 		} else {
 			for _, a := range append(c.args, w.all(f.def.Kids[:len(f.def.Keys)])...) {
 				w.grow(&made.objs[0].elem, a)
@@ -124,6 +165,11 @@ func (w *walker) invoke(f *function, c call) value {
 	switch {
 	case w.hasThis(f):
 		bound.args = append([]value{w.this(f, c)}, c.args...)
+		w.pass(f, bound)
+	case f.way == wayStatic:
+		w.pass(f, c)
+	case f.way == wayClass:
+		bound.args = append([]value{w.itself(f)}, c.args...)
 		w.pass(f, bound)
 	case f.method != nil && !w.table.script:
 		bound.args = append([]value{join(c.recv, w.instance(f.method))}, c.args...)
@@ -154,7 +200,7 @@ func (w *walker) pass(f *function, c call) {
 				w.grow(w.vars[strings.TrimLeft(p, "*")], w.elements(a, false))
 			}
 		case k != "":
-			w.grow(w.vars[k], a)
+			w.grow(w.vars[parameter(params, k)], a)
 			w.spread(params, f.def, a)
 		case n < len(params) && !strings.HasPrefix(params[n], "*"):
 			w.grow(w.vars[params[n]], a)
@@ -163,6 +209,17 @@ func (w *walker) pass(f *function, c call) {
 			w.spread(params, f.def, a)
 		}
 	}
+}
+
+// parameter is the variable of the parameter with a name: see how the readers of the
+// languages tell scopes apart.
+func parameter(params []string, name string) string {
+	for _, p := range params {
+		if p == name || strings.HasPrefix(p, name+"~") {
+			return p
+		}
+	}
+	return name
 }
 
 // spread adds an argument to the parameters with a star.
@@ -240,8 +297,8 @@ func (w *walker) handed(f *function, with value) value {
 			w.grow(w.vars[p], w.this(f, call{}))
 			continue
 		}
-		if f.method != nil && i == 0 {
-			w.grow(w.vars[strings.TrimLeft(p, "*")], w.instance(f.method))
+		if f.method != nil && i == 0 && f.way != wayStatic {
+			w.grow(w.vars[strings.TrimLeft(p, "*")], w.itself(f))
 		}
 		if strings.HasPrefix(p, "*") {
 			w.spread(f.def.Keys, f.def, with)
@@ -265,6 +322,7 @@ func (w *walker) apply(c call) value {
 		return kinds(kindUnseen)
 	}
 	for _, a := range c.args {
+		w.keeps(a)
 		w.escape(a, anything())
 	}
 	if w.table.script {

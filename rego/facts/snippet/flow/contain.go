@@ -23,6 +23,7 @@ func (w *walker) object(at *tree.Expr) *object {
 // container is a new container of these.
 func (w *walker) container(at *tree.Expr, key value, elems ...value) value {
 	o := w.object(at)
+	w.keeps(append(elems, key)...)
 	w.grow(&o.elem, join(elems...))
 	w.grow(&o.key, key)
 	return value{objs: []*object{o}}
@@ -31,6 +32,9 @@ func (w *walker) container(at *tree.Expr, key value, elems ...value) value {
 // elements are what a container holds, by iterating over it or by an index.
 // Those of data are data.
 func (w *walker) elements(v value, keys bool) (out value) {
+	if slices.ContainsFunc(v.objs, func(o *object) bool { return o.class != nil }) {
+		out.add(w.goes(v))
+	}
 	for _, o := range v.objs {
 		if w.work(1); keys {
 			out.add(o.key)
@@ -74,6 +78,7 @@ func (w *walker) list(e *tree.Expr) value {
 	for i, k := range e.Kids {
 		v := w.eval(k)
 		spread = spread || k.Op == tree.OpElem
+		w.keeps(v)
 		w.grow(&o.elem, v)
 		if spread || len(e.Kids) > 16 {
 			continue
@@ -155,9 +160,11 @@ func (w *walker) joins(e *tree.Expr) value {
 		}
 	}
 	if e.Op == tree.OpAdd && e.Text != "+=" {
-		return join(append(values, anything())...)
+		w.keeps(values...)
+		return join(append(values, anything(), w.operated(values))...)
 	}
-	lists, texts := value{}, false
+	w.keeps(values...)
+	lists, texts := w.operated(values), false
 	for _, v := range values {
 		w.shown(v)
 		if len(v.objs) > 0 {
@@ -187,7 +194,8 @@ var selectForm = regexp.MustCompile(`(?i)^\s*select\s`)
 // slash is a path in a folder, or a quotient.
 func (w *walker) slash(a, b value) value {
 	if !a.is("path") && !b.is("path") {
-		return kinds(kindPart)
+		w.keeps(a, b)
+		return join(kinds(kindPart), w.operated([]value{a, b}))
 	}
 	return join(joined(a, b), kinds("path"))
 }

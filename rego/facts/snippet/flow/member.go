@@ -13,7 +13,7 @@ import (
 
 // harmlessDunders are the names with underscores that say something and lead
 // nowhere.
-var harmlessDunders = strings.Fields("__name__ __doc__ __version__ __file__ __len__")
+var harmlessDunders = strings.Fields("__name__ __qualname__ __doc__ __version__ __file__ __len__ __notes__")
 
 // attribute is what a value has under a name.
 func (w *walker) attribute(v value, name string) (out value) {
@@ -21,13 +21,23 @@ func (w *walker) attribute(v value, name string) (out value) {
 		return w.property(v, name)
 	}
 	if strings.HasPrefix(name, "__") && (name != "__init__" || !v.is("super")) {
-		if slices.Contains(harmlessDunders, name) {
+		switch {
+		case name == "__cause__", name == "__context__":
+			return join(anything(), w.thrown())
+		case name == "__traceback__" && !v.none():
+			return kinds("frames")
+		case name == "__class__":
+			return w.classOf(v)
+		case slices.Contains(harmlessDunders, name):
 			return anything()
 		}
 		w.unseen(".%s", name)
 		return kinds(kindUnseen)
 	}
 	known := false
+	if len(v.specs) > 0 && v.specs[0] == w.table.types["datum"]["*"] { // an attribute of data is data, too
+		v = join(v, anything())
+	}
 	for _, o := range v.objs {
 		known = w.ofObject(o, name, &out) || known
 	}
@@ -83,7 +93,7 @@ func (w *walker) submodule(module, name string, out *value) bool {
 
 // starReach are names by which a library that computes would lead out of itself.
 var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil ctypes ctypeslib socket urllib http requests pickle io core lib f2py distutils pathlib tempfile platform inspect runpy code multiprocessing threading asyncio signal eval exec system popen open compile func_globals gi_frame style_sheet_url " +
-	"_os _sys __globals__ mod module modules loads warnings site webbrowser")
+	"_os _sys __globals__ mod module modules loads warnings site webbrowser entry_points tb_frame tb_next f_globals f_locals f_builtins f_back f_code gi_code cr_frame cr_code ag_frame ag_code")
 
 // starParts are parts of names by which such a library reads, writes, loads or starts
 // something: what does has a row of its own, or is not known.
@@ -135,6 +145,9 @@ func (w *walker) ofObject(o *object, name string, out *value) bool {
 	if v != nil {
 		out.add(*v)
 	}
+	if name == "args" && o.class != nil && !w.table.script { // of an error
+		out.add(w.container(o.class.def, value{}, o.elem))
+	}
 	return o.class != nil && w.ofClass(o.class, name, out) || v != nil
 }
 
@@ -143,6 +156,10 @@ func (w *walker) ofObject(o *object, name string, out *value) bool {
 func (w *walker) ofClass(c *function, name string, out *value) (known bool) {
 	if c.def.Op != tree.OpClass {
 		return false
+	}
+	if f := c.own[wayGet+name]; f != nil {
+		out.add(w.invoke(f, call{recv: w.itself(f)}))
+		return true
 	}
 	if f := c.own[name]; f != nil {
 		out.add(value{fns: []*function{f}})
@@ -193,8 +210,18 @@ func (w *walker) defineClass(e *tree.Expr) value {
 		w.ownDunder(c.own[name].def.Text)
 	}
 	for _, base := range w.all(e.Kids[:len(e.Keys)]) {
+		base.kinds = slices.DeleteFunc(slices.Clone(base.kinds), func(k string) bool { return k == kindModule+"events" })
 		if len(base.kinds)+len(base.places)+len(base.objs) > 0 {
 			w.unseen("a class of what is not known")
+		}
+		for _, f := range base.fns {
+			if f.def.Op == tree.OpClass && f != c {
+				c.bases, _ = union(c.bases, []*function{f}, false)
+				w.stands(c, f)
+			}
+		}
+		for _, s := range base.specs {
+			w.standsOn(c, s)
 		}
 	}
 	for _, k := range e.Kids[len(e.Keys):] {
@@ -207,26 +234,9 @@ func (w *walker) defineClass(e *tree.Expr) value {
 	return v
 }
 
-// methods finds the functions of a class: what they hold are none. One that is
-// decorated, or has no name, may or may not get the object that it is asked of.
-func (w *walker) methods(c *function, e *tree.Expr, loose bool) {
-	switch f := w.fns[e]; e.Op {
-	case tree.OpClass:
-	case tree.OpFunc:
-		if f.method == nil {
-			f.method, f.loose = c, loose || e.Text == ""
-			c.own[e.Text] = f
-		}
-	default:
-		for _, k := range e.Kids {
-			w.methods(c, k, loose || e.Op != tree.OpBlock)
-		}
-	}
-}
-
-// plainDunders are methods which the language calls by itself, and whose
-// results are taken for data alone.
-var plainDunders = strings.Fields("__init__ __post_init__ __str__ __repr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __len__ __contains__ __bool__ __int__ __float__")
+// plainDunders are methods which the language calls by itself, and which are followed, or
+// whose results are taken for data alone.
+var plainDunders = append(strings.Fields("__init__ __post_init__ __str__ __repr__ __hash__ __len__ __bool__ __int__ __float__ __iter__ __next__ __getitem__ __enter__ __exit__ __call__"), operators...)
 
 // ownDunder notes a method that gives syntax a meaning of the program's own.
 func (w *walker) ownDunder(name string) {
@@ -282,9 +292,16 @@ func (w *walker) module(name string) value {
 // enter is what "with" binds.
 func (w *walker) enter(v value) (out value) {
 	for _, o := range v.objs {
-		if o.class != nil {
+		if o.class == nil {
+			continue
+		}
+		own := value{objs: []*object{o}}
+		made, has := w.asks(own, "__enter__")
+		w.asks(own, "__exit__", anything(), anything(), anything())
+		if !has {
 			w.unseen("a context manager of the program's own")
 		}
+		out.add(made)
 	}
 	for _, k := range v.kinds {
 		if s := w.table.types[k]["with"]; s != nil {

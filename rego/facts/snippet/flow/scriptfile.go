@@ -3,6 +3,7 @@ package flow
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,8 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 			return join(arg(0, "").text(), kinds("url")), true
 		}
 		return join(anything(), kinds("url")), true
+	case "websocket", "server", "listen":
+		return w.loops(c, arg), true
 	case "httpGet":
 		w.httpGet(c, arg(0, ""))
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"))
@@ -92,12 +95,17 @@ func (w *walker) scriptFolder(c call, arg func(int, string) value) (value, bool)
 	case "glob": // the files that a pattern names
 		for _, o := range arg(1, "").objs {
 			for _, name := range slices.Sorted(maps.Keys(o.attrs)) {
-				if name != "exclude" && name != "nodir" && name != "ignore" {
+				if !slices.Contains([]string{"exclude", "nodir", "ignore", "absolute", "dot", "onlyFiles"}, name) {
 					w.unseen("%s with %s", c.spec.name, name)
 				}
 			}
 		}
-		list := w.container(c.at, value{}, globbed(places(outcome.Place{Path: "."}), arg(0, "")))
+		patterns := arg(0, "")
+		if len(patterns.objs) > 0 {
+			patterns = w.elements(patterns, false)
+			patterns.places = slices.DeleteFunc(slices.Clone(patterns.places), func(p outcome.Place) bool { return strings.HasPrefix(p.Path, "!") })
+		}
+		list := w.container(c.at, value{}, globbed(places(outcome.Place{Path: "."}), patterns))
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, value{}, list)
 		return list, true
 	case "denoDir":
@@ -139,6 +147,54 @@ func (w *walker) scriptStream(c call, arg func(int, string) value) (value, bool)
 		return kinds("bunfile"), true
 	}
 	return value{}, false
+}
+
+// loops are what talks, or listens, to the machine itself.
+func (w *walker) loops(c call, arg func(int, string) value) value {
+	local := []string{"127.0.0.1", "localhost", "::1"}
+	switch c.spec.special {
+	case "websocket": // judged as a request that sends something to there
+		to := arg(0, "")
+		if t := to.text(); len(t.kinds) > 0 || t.none() || len(c.args) > 1 {
+			w.unseen("%s: an address that is not known", c.spec.name)
+		}
+		for _, p := range to.places {
+			if m := socketAddress.FindStringSubmatch(p.Path); p.Below || m == nil {
+				w.unseen("%s: an address that is not known", c.spec.name)
+			} else {
+				w.command(c, []string{"curl", "-s", "-X", "POST", "-d", "x", "http://" + m[1]})
+			}
+		}
+		return kinds("websocket")
+	case "server":
+		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"), kinds("outgoing"))
+		if len(c.args) > 1 {
+			w.unseen("%s with options that are not known", c.spec.name)
+		}
+		return kinds("server")
+	}
+	host := arg(1, "")
+	for _, o := range arg(0, "").objs {
+		if h := o.attrs["host"]; h != nil && !o.open {
+			host = *h
+		}
+	}
+	host.fns = nil
+	if len(host.places) == 0 || !host.text().knownAmong(local) {
+		w.unseen("%s: an address that is not known", c.spec.name)
+	}
+	for _, a := range c.args {
+		w.callback(c, value{fns: a.fns})
+	}
+	return c.recv
+}
+
+// socketAddress is one of the machine itself.
+var socketAddress = regexp.MustCompile(`^ws://((?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?(?:/[\w./?=&-]*)?)$`)
+
+// knownAmong reports whether a text is one of those, whichever.
+func (v value) knownAmong(list []string) bool {
+	return len(v.kinds) == 0 && !slices.ContainsFunc(v.places, func(p outcome.Place) bool { return p.Below || !slices.Contains(list, p.Path) })
 }
 
 // httpGet notes a request by its address, or by the parts of one in an object.

@@ -81,6 +81,7 @@ func (w *walker) ofKind(k, name string, v value, out *value) {
 		out.add(w.variableOf(places(outcome.Place{Path: name})))
 	case isModule && name == "default" && w.table.modules["builtin"][module] != nil:
 		out.add(kinds(k))
+		w.inSection(w.table.modules[module], name, v, out)
 	case isModule:
 		known = w.inSection(w.table.modules[module], name, v, out)
 	default:
@@ -268,6 +269,9 @@ func (w *walker) required(name string) value {
 	modules := w.table.modules
 	switch {
 	case modules["builtin"][name] != nil && modules[name] != nil:
+		if name == "events" { // it is the class, too
+			return join(kinds(kindModule+name), value{specs: []*spec{modules[name]["EventEmitter"]}})
+		}
 		return kinds(kindModule + name)
 	case strings.HasSuffix(name, ".json") && relative:
 		w.touch("read", places(outcome.Place{Path: name}), "require")
@@ -281,6 +285,9 @@ func (w *walker) required(name string) value {
 	}
 	if w.last && !slices.Contains(w.effects.Project, name) {
 		w.effects.Project = append(w.effects.Project, name)
+	}
+	if modules["globs"][first] != nil && !relative {
+		return kinds("globs")
 	}
 	return kinds(kindProject)
 }

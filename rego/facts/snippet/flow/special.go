@@ -123,6 +123,9 @@ func (c call) spec0() *tree.Expr { return c.at.Kids[0] }
 
 // fill puts arguments into the receiver.
 func (w *walker) fill(c call) {
+	// What has a method of its own of that name holds nothing that is put into it.
+	method := c.spec.name[strings.LastIndexByte(c.spec.name, '.')+1:]
+	c.recv.kinds = slices.DeleteFunc(slices.Clone(c.recv.kinds), func(k string) bool { s := w.table.types[k][method]; return s != nil && s != c.spec })
 	for i, a := range c.args {
 		v := a
 		switch {

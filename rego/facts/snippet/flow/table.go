@@ -90,8 +90,8 @@ func readSpec(title, word string) (string, *spec) {
 		s.result = strings.ReplaceAll(result, ":", " ")
 	}
 	name, effects, _ := strings.Cut(word, "=")
-	if name == "&[]" && word == "&[]=" {
-		name = "[]=" // its elements and attributes may be assigned to
+	if strings.HasPrefix(name, "&") && strings.HasSuffix(word, "=") {
+		name = name[1:] + "=" // its elements and attributes, or one of them, may be assigned to
 	}
 	if strings.HasPrefix(name, "&") {
 		name, s.call = name[1:], false

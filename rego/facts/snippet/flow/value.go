@@ -47,9 +47,13 @@ type function struct {
 	def    *tree.Expr
 	result value
 	called bool
+	alone  bool                 // nothing in the program calls it
 	method *function            // the class that it belongs to
 	loose  bool                 // a method that may be called as a plain function
+	way    string               // how a method is asked for: see wayGet
 	own    map[string]*function // a class's functions
+	bases  []*function          // classes of the program's that a class stands on
+	under  []*function          // a class, and those that stand on it
 }
 
 // maxPlaces bounds the texts that a value may be, before it may be any.

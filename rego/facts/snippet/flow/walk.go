@@ -37,7 +37,9 @@ type walker struct {
 	steps   int
 	round   int
 	effects outcome.Effects
-	remote  bool // a module by its bare name is fetched from elsewhere
+	remote  bool                // a module by its bare name is fetched from elsewhere
+	skip    map[*tree.Expr]bool // statements that are followed elsewhere
+	kept    value               // what the language may hand on by itself
 }
 
 const (
@@ -62,7 +64,7 @@ func Script(program *tree.Expr, bare bool) (outcome.Effects, error) {
 }
 
 func newWalker(t *table) *walker {
-	return &walker{table: t, vars: make(map[string]*value), objs: make(map[*tree.Expr]*object), fns: make(map[*tree.Expr]*function)}
+	return &walker{table: t, vars: make(map[string]*value), objs: make(map[*tree.Expr]*object), fns: make(map[*tree.Expr]*function), skip: make(map[*tree.Expr]bool)}
 }
 
 func (w *walker) program(program *tree.Expr) (effects outcome.Effects, err error) {
@@ -161,22 +163,36 @@ func imported(module, key string) string {
 // call it by itself, as it does __str__. It reports whether there was any.
 func (w *walker) callsRest() (more bool) {
 	for _, f := range w.fns {
+		if f.alone && !w.table.script {
+			before := w.grew
+			w.grew = false
+			for i, p := range f.def.Keys {
+				w.grow(w.vars[strings.TrimLeft(p, "*")], w.unbound(f, i))
+			}
+			more, w.grew = more || w.grew, before
+		}
 		if f.def.Op == tree.OpClass || f.called {
 			continue
 		}
-		f.called, more = true, true
-		for _, p := range f.def.Keys {
-			w.grow(w.vars[strings.TrimLeft(p, "*")], w.unbound(f))
+		f.called, f.alone, more = true, true, true
+		for i, p := range f.def.Keys {
+			w.grow(w.vars[strings.TrimLeft(p, "*")], w.unbound(f, i))
 		}
 	}
 	return more
 }
 
-func (w *walker) unbound(f *function) value {
-	if f.method != nil {
-		return join(w.instance(f.method), kinds(kindUnseen))
+// unbound is what a parameter may be of a function that nothing calls.
+func (w *walker) unbound(f *function, at int) value {
+	switch {
+	case w.table.script && at == 0 && f.method != nil && !f.loose && w.hasThis(f):
+		return w.itself(f)
+	case w.table.script:
+		return kinds(kindUnseen)
+	case at == 0 && f.method != nil && !f.loose && f.way != wayStatic:
+		return w.itself(f)
 	}
-	return kinds(kindUnseen)
+	return join(anything(), w.kept)
 }
 
 func (w *walker) grow(v *value, by value) {
@@ -254,6 +270,9 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 		}
 		return v
 	case tree.OpAssign:
+		if w.skip[e] {
+			return value{}
+		}
 		v := w.eval(e.Kids[1])
 		w.assign(e.Kids[0], v)
 		return v
@@ -275,6 +294,8 @@ func (w *walker) eval(e *tree.Expr) (v value) {
 func (w *walker) data(e *tree.Expr) value {
 	parts := true
 	values := w.all(e.Kids)
+	w.keeps(values...)
+	made := w.operated(values)
 	for _, k := range values {
 		w.shown(k)
 		parts = parts && len(k.kinds) == 1 && k.is(kindPart) && len(k.places)+len(k.objs)+len(k.fns)+len(k.specs) == 0
@@ -285,7 +306,7 @@ func (w *walker) data(e *tree.Expr) value {
 	if e.Text == "%" && selects(values[0]) {
 		return kinds(kindSelect)
 	}
-	return anything()
+	return join(anything(), made)
 }
 
 // dict is what a dictionary holds, whose keys and values stand in turn.
@@ -306,12 +327,17 @@ func (w *walker) dict(e *tree.Expr) value {
 }
 
 func (w *walker) variable(e *tree.Expr) value {
-	name := e.Text
-	v := w.vars[name]
+	v := w.vars[e.Text]
+	name, _, inner := strings.Cut(e.Text, "~") // a variable of a scope of its own
 	s := w.table.modules[""][name]
 	switch {
-	case v != nil && len(e.Keys) > 0:
+	case v != nil && (inner || len(e.Keys) > 0):
 		return *v
+	case name == "%thrown":
+		return w.thrown()
+	case inner:
+		w.unseen("%s", name)
+		return kinds(kindUnseen)
 	case w.table.modules["?"][name] != nil, strings.HasPrefix(name, "__") && s == nil:
 		// Bound or not: a name means what it means in the scope at hand, and the
 		// scopes are not told apart.

@@ -89,7 +89,7 @@ func (r *reader) literal(l js.LiteralExpr) *tree.Expr {
 	case js.ThisToken:
 		return tree.Name(r.this)
 	case js.SuperToken:
-		return unseen("super")
+		return tree.Name("%super")
 	}
 	if js.IsNumeric(l.TokenType) {
 		return &tree.Expr{Op: tree.OpNumber, Text: string(l.Data)}
@@ -179,8 +179,8 @@ func (r *reader) call(e *js.CallExpr) *tree.Expr {
 	switch {
 	case callee != nil && callee.TokenType == js.ImportToken:
 		out.Kids = []*tree.Expr{tree.Name("import")}
-	case callee != nil && callee.TokenType == js.SuperToken: // of one of the language's errors: see class
-		out.Op = tree.OpData
+	case callee != nil && callee.TokenType == js.SuperToken:
+		out.Kids = []*tree.Expr{tree.Attr(tree.Name("%super"), "__init__")}
 	default:
 		out.Kids = []*tree.Expr{r.expr(e.X)}
 	}

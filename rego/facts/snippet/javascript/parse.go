@@ -25,6 +25,8 @@ type reader struct {
 	async bool   // await is a keyword here, in scripts as in modules
 	made  int    // names that were made up
 	depth int
+	inner map[*js.Var]string // names of variables that are not the program's own scope's
+	outer js.VarArray        // those that are
 }
 
 // Parse reads a program. A runtime with types is one that takes
@@ -46,7 +48,7 @@ func Parse(src string, types bool) (program *tree.Expr, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("no JavaScript: %.80s", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
-	r := &reader{types: types, this: "this"}
+	r := &reader{types: types, this: "this", inner: make(map[*js.Var]string), outer: ast.Scope.Declared}
 	return tree.Block(r.list(ast.List)...), nil
 }
 
@@ -107,7 +109,8 @@ func number(kids ...*tree.Expr) *tree.Expr { return &tree.Expr{Op: tree.OpNumber
 var reserved = strings.Fields("await yield async let")
 
 // variable is one by its name. Those that are bound by let, const, class or as
-// parameters hide what the language has under their name.
+// parameters hide what the language has under their name, and in a scope within the
+// program they are no other variable of the same name.
 func (r *reader) variable(v *js.Var) *tree.Expr {
 	for v.Link != nil {
 		v = v.Link
@@ -116,6 +119,13 @@ func (r *reader) variable(v *js.Var) *tree.Expr {
 	switch v.Decl {
 	case js.ArgumentDecl, js.LexicalDecl, js.CatchDecl:
 		n.Keys = hides
+		if slices.Contains(r.outer, v) {
+			break
+		}
+		if r.inner[v] == "" {
+			r.inner[v] = fmt.Sprintf("%s~%d", n.Text, len(r.inner)+1)
+		}
+		n.Text = r.inner[v]
 	}
 	return n
 }

@@ -99,7 +99,7 @@ func foundInScript(program *tree.Expr) map[string]int {
 		case tree.OpCall:
 			callee := "?"
 			if f := e.Kids[0]; f.Op == tree.OpAttr || f.Op == tree.OpName {
-				callee = f.Text
+				callee, _, _ = strings.Cut(f.Text, "~")
 			}
 			found["call "+callee]++
 		case tree.OpNew:
@@ -109,7 +109,8 @@ func foundInScript(program *tree.Expr) map[string]int {
 		case tree.OpItem:
 			found["item"]++
 		case tree.OpName:
-			found["name "+e.Text]++
+			name, _, _ := strings.Cut(e.Text, "~")
+			found["name "+name]++
 		case tree.OpText:
 			found["text "+e.Text]++
 		case tree.OpFunc:

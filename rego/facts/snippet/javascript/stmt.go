@@ -199,14 +199,18 @@ func (r *reader) declaredFunction(d *js.FuncDecl) *tree.Expr {
 }
 
 func (r *reader) method(m *js.MethodDecl, called string) *tree.Expr {
-	if m.Get || m.Set {
+	switch {
+	case called != "" && m.Get: // of a class: see flow
+		return r.function("get "+called, false, m.Async, m.Params, m.Body)
+	case called != "" && m.Set:
+		return r.function("set "+called, false, m.Async, m.Params, m.Body)
+	case m.Get || m.Set:
 		return unseen("a getter or a setter", r.function("", false, m.Async, m.Params, m.Body))
 	}
 	return r.function(called, false, m.Async, m.Params, m.Body)
 }
 
-// class is one of the program's own. It stands on its own, or on one of the
-// language's errors.
+// class is one of the program's own.
 func (r *reader) class(c *js.ClassDecl) *tree.Expr {
 	out := &tree.Expr{Op: tree.OpClass}
 	around := tree.Block(out)
@@ -214,7 +218,7 @@ func (r *reader) class(c *js.ClassDecl) *tree.Expr {
 		out.Text = r.variable(c.Name).Text
 	}
 	if base, ok := c.Extends.(*js.Var); c.Extends != nil && (!ok || !strings.HasSuffix(string(base.Data), "Error") || base.Decl != js.NoDecl) {
-		around.Kids = []*tree.Expr{unseen("a class that extends another", r.expr(c.Extends)), out}
+		out.Keys, out.Kids = []string{""}, []*tree.Expr{r.expr(c.Extends)}
 	}
 	var init *tree.Expr
 	var fields []js.Field
@@ -227,7 +231,10 @@ func (r *reader) class(c *js.ClassDecl) *tree.Expr {
 		case e.Method == nil:
 			fields = append(fields, e.Field)
 		default:
-			called := r.elementName(e.Method.Name, out)
+			called := "__iter__"
+			if !e.Method.Generator || !r.iterates(e.Method.Name) {
+				called = r.elementName(e.Method.Name, out)
+			}
 			m := r.method(e.Method, called)
 			if called == "constructor" && !e.Method.Static && m.Op == tree.OpFunc {
 				m.Text, init = "__init__", m
@@ -245,7 +252,11 @@ func (r *reader) class(c *js.ClassDecl) *tree.Expr {
 func (r *reader) fields(class, init *tree.Expr, fields []js.Field) {
 	if init == nil {
 		this := r.fresh("this")
-		init = &tree.Expr{Op: tree.OpFunc, Text: "__init__", Keys: []string{this, "*" + r.fresh("rest")}}
+		rest := r.fresh("rest")
+		init = &tree.Expr{Op: tree.OpFunc, Text: "__init__", Keys: []string{this, "*" + rest}}
+		if len(class.Keys) > 0 {
+			init.Kids = []*tree.Expr{{Op: tree.OpCall, Kids: []*tree.Expr{tree.Attr(tree.Name("%super"), "__init__"), tree.Name(rest)}, Keys: []string{"", "*"}}}
+		}
 		class.Kids = append(class.Kids, init)
 	}
 	outer := r.this
@@ -268,6 +279,15 @@ func (r *reader) elementName(n js.ClassElementName, class *tree.Expr) string {
 		return r.fresh("member")
 	}
 	return key.Text
+}
+
+// iterates reports whether a member of a class is what a loop over its objects goes through.
+func (r *reader) iterates(n js.ClassElementName) bool {
+	if n.Private != nil || !n.PropertyName.IsComputed() {
+		return false
+	}
+	key := r.expr(n.PropertyName.Computed)
+	return key.Op == tree.OpAttr && (key.Text == "iterator" || key.Text == "asyncIterator") && key.Kids[0].Op == tree.OpName && key.Kids[0].Text == "Symbol"
 }
 
 func (r *reader) imports(s *js.ImportStmt) *tree.Expr {

@@ -47,7 +47,7 @@ func (p *parser) parenthesized() *tree.Expr {
 	}
 	first := p.starred()
 	if p.is("for", "async") {
-		first = p.comprehension(first)
+		first = p.comprehension(true, first)
 		p.expect(")")
 		return first
 	}
@@ -79,7 +79,7 @@ func (p *parser) items(end string) *tree.Expr {
 				e = append(e, p.expression())
 			}
 			if len(list.Kids) == 0 && p.is("for", "async") {
-				list = p.comprehension(e...)
+				list = p.comprehension(false, e...)
 				p.expect(end)
 				return list
 			}

@@ -14,6 +14,7 @@ type parser struct {
 	tokens []token
 	at     int
 	depth  int
+	scopes *scopes
 }
 
 // Parse reads a program. Errors are a [tree.SyntaxError].
@@ -27,11 +28,12 @@ func Parse(src string) (program *tree.Expr, err error) {
 			program, err = nil, e
 		}
 	}()
-	p := &parser{tokens: tokens}
+	p := &parser{tokens: tokens, scopes: newScopes()}
 	program = tree.Block()
 	for p.peek().kind != tokEnd {
 		program.Kids = append(program.Kids, p.statement())
 	}
+	p.scopes.tellApart(program)
 	return program, nil
 }
 
@@ -314,7 +316,7 @@ func (p *parser) arguments(f *tree.Expr) *tree.Expr {
 		default:
 			e := p.named()
 			if p.is("for", "async") {
-				e = p.comprehension(e)
+				e = p.comprehension(true, e)
 			}
 			add("", e)
 		}
@@ -325,13 +327,15 @@ func (p *parser) arguments(f *tree.Expr) *tree.Expr {
 	return call
 }
 
-// comprehension reads "for x in y if z ..." behind what it makes.
-func (p *parser) comprehension(made ...*tree.Expr) *tree.Expr {
+// comprehension reads "for x in y if z ..." behind what it makes, at once or later.
+func (p *parser) comprehension(later bool, made ...*tree.Expr) *tree.Expr {
 	e := tree.Block()
 	for p.accept("for") || p.accept("async") && p.accept("for") {
 		target := p.targets()
 		p.expect("in")
-		e.Kids = append(e.Kids, tree.Assign(target, tree.Unary(tree.OpElem, p.disjunction())))
+		take := tree.Assign(target, tree.Unary(tree.OpElem, p.disjunction()))
+		p.scopes.takes[take] = true
+		e.Kids = append(e.Kids, take)
 		for p.accept("if") {
 			if p.peek().kind == tokName && p.tokens[p.at+1].text == ":=" {
 				e.Kids = append(e.Kids, p.named())
@@ -348,6 +352,7 @@ func (p *parser) comprehension(made ...*tree.Expr) *tree.Expr {
 		o = tree.OpDict
 	}
 	e.Kids = append(e.Kids, &tree.Expr{Op: o, Kids: made})
+	p.scopes.made[e] = later
 	return e
 }
 

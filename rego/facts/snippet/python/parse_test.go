@@ -99,13 +99,14 @@ func foundIn(program *tree.Expr) map[string]int {
 		case tree.OpCall:
 			callee := "?"
 			if f := e.Kids[0]; f.Op == tree.OpAttr || f.Op == tree.OpName {
-				callee = f.Text
+				callee, _, _ = strings.Cut(f.Text, "~")
 			}
 			found["call "+callee]++
 		case tree.OpAttr:
 			found["attr "+e.Text]++
 		case tree.OpName:
-			found["name "+e.Text]++
+			name, _, _ := strings.Cut(e.Text, "~")
+			found["name "+name]++
 		case tree.OpItem:
 			found["item"]++
 		case tree.OpImport:

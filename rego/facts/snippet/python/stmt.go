@@ -98,6 +98,7 @@ func (p *parser) forLoop() *tree.Expr {
 	target := p.targets()
 	p.expect("in")
 	b := tree.Block(tree.Assign(target, tree.Unary(tree.OpElem, p.expressions())), p.body())
+	p.scopes.loops[b] = true
 	if p.accept("else") {
 		b.Kids = append(b.Kids, p.body())
 	}
@@ -112,7 +113,7 @@ func (p *parser) try() *tree.Expr {
 		if !p.is(":") {
 			b.Kids = append(b.Kids, p.expressions())
 			if p.accept("as") {
-				b.Kids = append(b.Kids, tree.Assign(tree.Name(p.identifier()), tree.Data()))
+				b.Kids = append(b.Kids, tree.Assign(tree.Name(p.identifier()), &tree.Expr{Op: tree.OpOr, Kids: []*tree.Expr{tree.Data(), tree.Name("%thrown")}}))
 			}
 		}
 		b.Kids = append(b.Kids, p.body())
@@ -224,7 +225,9 @@ func (p *parser) parameters(f *tree.Expr, end string, typed bool) (defaults []*t
 				defaults = append(defaults, p.starred())
 			}
 			if p.accept("=") {
-				defaults = append(defaults, tree.Assign(tree.Name(param), p.expression()))
+				value := tree.Assign(tree.Name(param), p.expression())
+				p.scopes.defaults[value] = true
+				defaults = append(defaults, value)
 			}
 		}
 		if !p.is(end) {
@@ -299,11 +302,11 @@ func (p *parser) simple() *tree.Expr {
 		return &tree.Expr{Op: tree.OpAdd, Text: "del", Kids: []*tree.Expr{e, tree.Data()}}
 	case p.is("global", "nonlocal"):
 		p.next()
-		p.identifier()
+		p.scopes.shared[p.identifier()] = true
 		for p.accept(",") {
-			p.identifier()
+			p.scopes.shared[p.identifier()] = true
 		}
-		return tree.Data() // names are the same in all scopes here
+		return tree.Data()
 	case p.accept("import"):
 		return p.imports()
 	case p.accept("from"):
@@ -318,9 +321,9 @@ func (p *parser) raise() *tree.Expr {
 	if t := p.peek(); t.kind == tokNewline || p.is(";") {
 		return tree.Data()
 	}
-	e := tree.Data(p.expression())
+	e := tree.Assign(tree.Name("%thrown"), p.expression())
 	if p.accept("from") {
-		e.Kids = append(e.Kids, p.expression())
+		return tree.Block(e, tree.Assign(tree.Name("%thrown"), p.expression()))
 	}
 	return e
 }

@@ -235,7 +235,7 @@ func (p *parser) inner(code string, line int) *tree.Expr {
 	if err != nil {
 		panic(tree.SyntaxError{Line: line, What: "in an f-string: " + err.(tree.SyntaxError).What})
 	}
-	q := &parser{tokens: tokens, depth: p.depth}
+	q := &parser{tokens: tokens, depth: p.depth, scopes: p.scopes}
 	q.expect("(")
 	e := q.expressions()
 	q.expect(")")
