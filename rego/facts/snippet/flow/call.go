@@ -121,26 +121,6 @@ func (w *walker) call(e *tree.Expr) (out value) {
 	return out
 }
 
-// named is what getattr finds, by a name that is known.
-func (w *walker) named(e *tree.Expr) (out value) {
-	args := w.all(e.Kids[1:])
-	name := args[1].text()
-	if len(name.kinds) > 0 || len(args) > 3 || strings.Join(e.Keys, "") != "" {
-		w.unseen("getattr")
-		return kinds(kindUnseen)
-	}
-	for _, p := range name.places {
-		if p.Below {
-			w.unseen("getattr")
-			return kinds(kindUnseen)
-		}
-		if out.add(w.attribute(args[0], p.Path)); len(args) == 3 {
-			out.add(args[2])
-		}
-	}
-	return out
-}
-
 // mutators are methods that move the elements of a container.
 var mutators = strings.Fields("pop popleft popitem remove reverse sort clear rotate insert append appendleft extend extendleft shift unshift splice push fill copyWithin concat_")
 

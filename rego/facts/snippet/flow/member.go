@@ -313,3 +313,23 @@ func (w *walker) enter(v value) (out value) {
 	out.add(value{places: v.places, objs: v.objs})
 	return out
 }
+
+// named is what getattr finds, by a name that is known.
+func (w *walker) named(e *tree.Expr) (out value) {
+	args := w.all(e.Kids[1:])
+	name := args[1].text()
+	if len(name.kinds) > 0 || len(args) > 3 || strings.Join(e.Keys, "") != "" {
+		w.unseen("getattr")
+		return kinds(kindUnseen)
+	}
+	for _, p := range name.places {
+		if p.Below {
+			w.unseen("getattr")
+			return kinds(kindUnseen)
+		}
+		if out.add(w.attribute(args[0], p.Path)); len(args) == 3 {
+			out.add(args[2])
+		}
+	}
+	return out
+}

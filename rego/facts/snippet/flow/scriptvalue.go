@@ -40,7 +40,10 @@ func (w *walker) property(v value, name string) (out value) {
 		}
 	}
 	for _, f := range v.fns {
-		if !w.ofClass(f, name, &out) && name != "name" && name != "length" {
+		known := w.ofClass(f, name, &out)
+		if name == "name" || name == "length" {
+			out.add(anything())
+		} else if !known {
 			w.unseen(".%s of a function", name)
 			out.add(kinds(kindUnseen))
 		}
