@@ -48,12 +48,30 @@ var wordRows = []struct{ language, code, want string }{
 	{"ruby", `puts RUBY_VERSION`, "prints"}, {"ruby", `require "json"; d = JSON.parse(File.read("package.json")); d["dependencies"].each { |k, v| puts "#{k} #{v}" }`, "reads package.json"},
 	{"ruby", `puts CSV.read("data/orders.csv", headers: true).map { |r| r["total"].to_f }.sum`, "reads data/orders.csv"},
 	{"ruby", `puts Dir["app/models/*.rb"].map { |f| File.basename(f, ".rb") }.sort`, "prints"}, {"ruby", `puts [1, 2].map(&:to_s).join(",")`, "prints"}, {"ruby", `puts (1..3).inject(:+)`, "prints"},
-	{"ruby", `system "id"`, "ERROR"}, {"ruby", "`id`", "ERROR"}, {"ruby", "puts %x(id)", "ERROR"}, {"ruby", `exec("id")`, "ERROR"}, {"ruby", `puts "#{system('id')}"`, "ERROR"}, {"ruby", `puts "#{exit}"`, "ERROR"},
-	{"ruby", `File.delete("x")`, "ERROR"}, {"ruby", `File.write("x", "y")`, "ERROR"}, {"ruby", `File.open("x", "w")`, "ERROR"}, {"ruby", `open("|id")`, "ERROR"}, {"ruby", `IO.popen("id")`, "ERROR"},
+	{"ruby", `system "id"`, "ERROR"}, {"ruby", "`id`", "ERROR"}, {"ruby", "puts %x(id)", "ERROR"}, {"ruby", `exec("id")`, "ERROR"}, {"ruby", `puts "#{system('id')}"`, "ERROR"}, {"ruby", `puts "#{fork}"`, "ERROR"},
+	{"ruby", `File.delete("x")`, "ERROR"}, {"ruby", `File.write("x", "y")`, "writes x"}, {"ruby", `File.write("x", "")`, "ERROR"}, {"ruby", `File.open("x", "w")`, "ERROR"}, {"ruby", `open("|id")`, "ERROR"}, {"ruby", `IO.popen("id")`, "ERROR"},
 	{"ruby", `Kernel.send(:system, "id")`, "ERROR"}, {"ruby", `["id"].each(&:system)`, "ERROR"}, {"ruby", `["id"].each(&:"system")`, "ERROR"}, {"ruby", `f = :system; ["id"].each(&f)`, "ERROR"}, {"ruby", `["id"].inject(nil, :system)`, "ERROR"},
 	{"ruby", `puts ENV["TOKEN"]`, "ERROR"}, {"ruby", `eval "x"`, "ERROR"}, {"ruby", `load "/tmp/x.rb"`, "ERROR"}, {"ruby", `require "./lib/pricing"; puts Pricing.total([1, 2])`, "project lib/pricing"}, {"ruby", `require "../x"`, "ERROR"}, {"ruby", `require "./x"; Pricing.delete_all`, "ERROR"}, {"ruby", `require "./x"; STDOUT.reopen("/etc/x")`, "ERROR"}, {"ruby", `require "./x"; IO.read("|id")`, "ERROR"}, {"ruby", `require "/tmp/x"`, "ERROR"}, {"ruby", `require "net/http"`, "ERROR"},
 	{"ruby", `x = 4; x / 2; system("id") #/`, "ERROR"}, {"ruby", `puts <<~E` + "\nx\nE\n", "ERROR"}, {"ruby", `puts $0`, "ERROR"}, {"ruby", `File.read(x)`, "ERROR"}, {"ruby", `method(:system).call("id")`, "ERROR"},
-	{"ruby", "puts 1\n__END__\nx", "ERROR"}, {"ruby", `FileUtils.rm_rf("x")`, "ERROR"}, {"ruby", `Object.const_get("File")`, "ERROR"}, {"ruby", `l = ->(x) { x }; l.("id")`, "ERROR"},
+	{"ruby", "puts 1\n__END__\nx", "ERROR"}, {"ruby", `FileUtils.rm_rf("x")`, "ERROR"}, {"ruby", `Object.const_get("File")`, "ERROR"}, {"ruby", `l = ->(x) { x }; puts l.("id")`, "prints"},
+
+	{"ruby", `seen, n = Set.new, 0; File.foreach("log/a.log") { |l| n += 1 if l =~ /in (\d+)ms/ && seen.add?($1) }; puts n`, "reads log/a.log"},
+	{"ruby", `rows = Dir["a/*.yml"].flat_map { |f| YAML.load_file(f, permitted_classes: [Date], aliases: true).map { |k, v| [k, v] } }; puts rows.group_by(&:first).transform_values(&:size)`, "reads a/*.yml"},
+	{"ruby", `%w[a b].each_with_index { |w, i| puts format("%d %s", i, w) }; puts %w(x).tally.select { |_, c| c > 1 }`, "prints"},
+	{"ruby", "Point = Struct.new(:x, :y)\nclass Grid\n  include Enumerable\n  attr_reader :pts\n  def initialize(pts)\n    @pts = pts\n  end\n  def each(&blk)\n    @pts.each(&blk)\n  end\nend\nputs Grid.new([Point.new(1, 2)]).map(&:x).inspect", "prints"},
+	{"ruby", "path = \"config/routes.rb\"\ns = File.read(path)\nFile.write(path, s.gsub(/a(\\w)/) { \"b#{$1}\" })", "reads config/routes.rb; writes config/routes.rb"},
+	{"ruby", `Dir.glob("spec/**/*_spec.rb").sort.each do |path|
+  src = File.read(path)
+  File.write(path, src.gsub(/x\b/, "y"))
+end`, "reads spec/**/*_spec.rb; writes spec/**/*_spec.rb"},
+	{"ruby", `t = Process.clock_gettime(Process::CLOCK_MONOTONIC); begin; raise ArgumentError, "x"; rescue ArgumentError => e; warn e.message; end; puts Time.now - 1, t`, "prints"},
+	{"ruby", `require "shop/money"; puts Shop::Money.new(1050, "EUR").split(3).inspect`, "project shop/money; project lib/shop/money"},
+	{"ruby", `path = "a.rb"; path << "/../../x"; File.write(path, "y")`, "ERROR"}, {"ruby", `path = "a.rb"; path, x = "/etc/x", 1; File.write(path, "y")`, "ERROR"}, {"ruby", `path = "a.rb"; path = ARGV[0]; File.write(path, "y")`, "ERROR"}, {"ruby", `path = "a.rb"; path.replace("/etc/x"); File.write(path, "y")`, "ERROR"},
+	{"ruby", `path = "a.rb"; [1].each { |path| File.write(path, "y") }`, "ERROR"}, {"ruby", "def f(path)\n  File.write(path, \"y\")\nend\npath = \"a.rb\"\nf(\"/etc/x\")", "ERROR"}, {"ruby", `File.write(ARGV[0], "y")`, "ERROR"}, {"ruby", `File.write("|id", "y")`, "ERROR"},
+	{"ruby", `print = 4; print /2; system("id") #/`, "ERROR"}, {"ruby", `p = 4; p /2; exec("id") #/`, "ERROR"}, {"ruby", `[8].map { |p| p /2; exec("id") } #/`, "ERROR"}, {"ruby", `x = 4; x /2; system("id") #/`, "ERROR"}, {"ruby", `x = [4]; x[0] /2; system("id") #/`, "ERROR"}, {"ruby", `puts /a#{system("id")}/`, "ERROR"}, {"ruby", `puts %r{a#{system("id")}}`, "ERROR"},
+	{"ruby", `p = 7; w = [1]; p %w[0]; system("id")`, "ERROR"}, {"ruby", `%w[system].each { |m| send(m, "id") }`, "ERROR"}, {"ruby", `%w[id].inject(nil, :system)`, "ERROR"}, {"ruby", `%w[/tmp/x.rb].inject(nil, :load)`, "ERROR"}, {"ruby", `"id".to_enum(:system, "id").next`, "ERROR"}, {"ruby", `require "erb"; ERB.new("<%= 1 %>").result`, "ERROR"},
+	{"ruby", `def system(x) = x; system("id")`, "ERROR"}, {"ruby", "class File\n def self.read(x)\n x\n end\nend", "ERROR"}, {"ruby", "module Kernel\nend", "ERROR"}, {"ruby", `f = :system; def g(&f) = 1; ["id"].each(&f)`, "ERROR"}, {"ruby", `require "net/http"; Net::HTTP.get("a", "/")`, "ERROR"}, {"ruby", `require "aws-sdk-s3/x"; puts 1`, "ERROR"}, {"ruby", `$0 = "x"`, "ERROR"}, {"ruby", `$: << "/tmp"; require "x"`, "ERROR"},
+	{"ruby", `Process.kill(9, 1)`, "ERROR"}, {"ruby", `Process.spawn("id")`, "ERROR"}, {"ruby", `x, IO.y = 1, 2`, "ERROR"}, {"ruby", `require "yaml"; YAML.unsafe_load(File.read("a.yml"))`, "ERROR"}, {"ruby", `extend Kernel; puts 1`, "ERROR"},
 
 	{"java", "import java.math.*;\nimport java.util.List;\nimport static java.util.stream.Collectors.*;\npublic class A { public static void main(String[] a) { for (String s : List.of(\"2.675\")) System.out.printf(\"%s%n\", new BigDecimal(s).setScale(2, RoundingMode.HALF_UP)); } }", "prints"},
 	{"java", `class A { record P(int x) {} public static void main(String[] a) { long t = System.nanoTime(); char c = '"'; /* x */ System.out.println(a.getClass().getName() + t + c); } }`, "prints"},

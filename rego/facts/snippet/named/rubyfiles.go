@@ -67,6 +67,9 @@ const rubySteps = "each map flat_map sort select filter reject filter_map sum co
 // to its blocks, and nothing else, as in Dir["src/*.rb"].each { |f| ... }.
 func (r *wordReader) rubyListed() error {
 	r.listed = make(map[string][]string)
+	for name, text := range r.constants {
+		r.listed[name] = []string{text}
+	}
 	for i := range r.tokens {
 		if r.tok(i).kind != '|' || r.tok(i-1).kind != '{' && r.tok(i-1).text != "do" || r.tok(i+1).kind != 'n' {
 			continue
@@ -79,7 +82,7 @@ func (r *wordReader) rubyListed() error {
 	for name := range r.listed { // given anything else, it is no such name
 		for i, t := range r.tokens {
 			parameter := (r.tok(i-1).kind == '|' || r.tok(i-1).kind == ',' || r.tok(i-1).kind == '(') && (r.tok(i+1).kind == '|' || r.tok(i+1).kind == ',') && r.tok(i-1).kind != '('
-			if t.kind == 'n' && t.text == name && (r.rubyGiven(i) || parameter && (r.tok(i-1).kind != '|' || len(r.rubyGlobs(i-3)) == 0) && r.inBars(i)) {
+			if t.kind == 'n' && t.text == name && (r.rubyGiven(i) && !r.constant[i] || parameter && (r.tok(i-1).kind != '|' || len(r.rubyGlobs(i-3)) == 0) && r.inBars(i)) {
 				return fmt.Errorf("a file that is not known")
 			}
 		}
@@ -96,14 +99,21 @@ func (r *wordReader) rubyGiven(i int) bool {
 	return strings.IndexByte("+-*/|&<%^", next.kind) >= 0 && (after.kind == '=' || after.kind == next.kind && r.tok(i+3).kind == '=')
 }
 
-// rubyMany reports whether a program gives values to several names at once: a, b = 1, 2.
-func (r *wordReader) rubyMany() bool {
+// rubyMany adds the names that a program gives values to at once, as in a, b = 1, 2, and
+// reports whether it does that to anything else.
+func (r *wordReader) rubyMany(own map[string]bool) bool {
 	for i, t := range r.tokens {
 		next, before := r.tok(i+1), r.tok(i-1)
 		switch {
-		case t.kind != '=', !next.gap && strings.IndexByte("=~>", next.kind) >= 0, !t.gap && strings.IndexByte("=!<>", before.kind) >= 0, r.inBars(i):
+		case t.kind != '=', !next.gap && strings.IndexByte("=~>", next.kind) >= 0, !t.gap && strings.IndexByte("=!<>", before.kind) >= 0, r.inBars(i), r.rubyDefault(i):
 		case r.rubyTargets(i):
-			return true
+			names := make(map[string]bool)
+			if !r.rubyChain(i, names) {
+				return true
+			}
+			for name := range names {
+				own[name], own["\x00"+name] = true, true // and no file's
+			}
 		}
 	}
 	return false
@@ -249,6 +259,8 @@ func (r *wordReader) rubyOpens(i int) error {
 func (r *wordReader) rubyLooks(i int) bool {
 	before, after := r.tok(i-1), r.tok(i+1)
 	switch {
+	case r.constant[i]:
+		return true
 	case r.inBars(i) && (before.kind == '|' || before.kind == ','):
 		return true
 	case after.kind == '.' && !among("basename sub gsub split delete_prefix delete_suffix end_with? start_with? include? upcase downcase length size tr [] == match? to_sym", r.tok(i+2).text):
@@ -260,6 +272,69 @@ func (r *wordReader) rubyLooks(i int) bool {
 		before = r.tok(i - 2)
 	}
 	return before.kind == 0 && (after.kind == 0 || after.kind == '.') || // the code of a text
-		before.kind == 'n' && among("puts print p read readlines foreach load_file basename extname dirname exist? file? directory? size mtime zero? next if unless", before.text) ||
+		before.kind == 'n' && among("puts print p write read readlines foreach load_file basename extname dirname exist? file? directory? size mtime zero? next if unless", before.text) ||
 		after.kind == '.' && (before.kind == '{' || before.kind == '|' || before.kind == '!' || before.kind == '&')
+}
+
+// rubyWrites judges the file that File.write writes whose arguments begin at i.
+func (r *wordReader) rubyWrites(i int) error {
+	if r.tok(i).kind != '(' || r.tok(i+2).kind != ',' || r.tok(i+3).kind == 's' && r.tok(i+3).text == "" {
+		return fmt.Errorf("a file that is not known")
+	}
+	t := r.tok(i + 1)
+	if t.kind == 'n' && r.listed[t.text] != nil {
+		for _, g := range r.listed[t.text] {
+			r.effects.Writes = append(r.effects.Writes, outcome.Place{Path: g})
+		}
+		return nil
+	}
+	return r.file(i+1, true)
+}
+
+// rubyConstants notes the variables that hold the name of one file and nothing else, where
+// a program reads or writes that.
+func (r *wordReader) rubyConstants(own map[string]bool) {
+	r.constant = make(map[int]bool)
+	_, params := r.rubyDefined()
+	for i, t := range r.tokens {
+		if t.kind != 'n' || !among("read readlines foreach load_file write", t.text) || r.tok(i-1).kind != '.' || r.tok(i+1).kind != '(' || r.tok(i+2).kind != 'n' {
+			continue
+		}
+		name := r.tok(i + 2).text
+		at := -1
+		for j, u := range r.tokens {
+			if u.kind == 'n' && u.text == name && r.rubyGiven(j) {
+				if end := r.tok(j + 3); at >= 0 || !u.line && r.tok(j-1).kind != ';' || r.tok(j+1).kind != '=' || r.tok(j+2).kind != 's' || !end.line && end.kind != ';' && end.kind != 0 {
+					at = len(r.tokens)
+				} else {
+					at = j
+				}
+			}
+		}
+		if at < 0 || at >= len(r.tokens) || params[name] {
+			continue
+		}
+		if text := r.tok(at + 2).text; text != "" && !strings.ContainsAny(text, "\\#$|~*?[]{}") && !strings.Contains(text, "://") && (r.listed == nil || r.listed[name] == nil) {
+			r.constant[at] = true
+			if r.constants == nil {
+				r.constants = make(map[string]string)
+			}
+			r.constants[name] = text
+		}
+	}
+}
+
+// rubyDefault reports whether the = at i gives a parameter its value, as in ->(a, b = 1).
+func (r *wordReader) rubyDefault(i int) bool {
+	for j, depth := i-1, 0; j > 0; j-- {
+		switch r.tok(j).kind {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth < 0 {
+				return r.tok(j-1).kind == '>' && r.tok(j-2).kind == '-' || r.tok(j-2).text == "def" || r.tok(j-4).text == "def" && r.tok(j-2).kind == '.'
+			}
+		}
+	}
+	return false
 }

@@ -21,6 +21,9 @@ type wordReader struct {
 	effects outcome.Effects
 	texts   []string            // those in double quotes
 	listed  map[string][]string // variables that hold names of files, with the patterns of their listings
+
+	constant  map[int]bool      // where a variable is given the name of a file, and nowhere else
+	constants map[string]string // such variables
 }
 
 // A wordToken is a name, a variable, a text without its quotes, a number, or a mark.
@@ -38,10 +41,11 @@ type wordRules struct {
 	name     *regexp.Regexp
 	refused  *regexp.Regexp // what is not read, where a token begins
 	holds    func(text string) error
-	raw      bool           // texts in single quotes hold nothing
-	blocks   bool           // comments stand between /* and */, and in none other
-	letter   *regexp.Regexp // one letter in single quotes
-	inserts  bool           // code stands in texts in double quotes, as #{code}
+	raw      bool                                                                                        // texts in single quotes hold nothing
+	blocks   bool                                                                                        // comments stand between /* and */, and in none other
+	letter   *regexp.Regexp                                                                              // one letter in single quotes
+	inserts  bool                                                                                        // code stands in texts in double quotes, as #{code}
+	token    func(r *wordReader, rest string, gap, line bool) (kind byte, text string, n int, err error) // others, where n is not 0
 }
 
 var wordNumber = regexp.MustCompile(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)`)
@@ -56,6 +60,16 @@ func (r *wordReader) lex(rules wordRules) error {
 	}
 	for r.at < len(r.code) {
 		rest, c := r.code[r.at:], r.code[r.at]
+		if rules.token != nil && c > ' ' {
+			kind, text, n, err := rules.token(r, rest, gap, line)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				add(kind, text, n)
+				continue
+			}
+		}
 		switch {
 		case c == ' ' || c == '\t' || c == '\n':
 			r.at++

@@ -15,7 +15,7 @@ var rows = []struct{ code, want string }{
 	{`lambda x, *y: x`, `(block (block (func ["x~1" "*y~2"] (return x~1))))`},
 	{"class A(B, metaclass=M):\n    x = 1\n    def m(self): pass", `not read: line 1: a class with a metaclass`},
 	{"@app.route(\"/\")\ndef f(): yield 1", `(block (block (func f (block (return (number 1)))) (assign f (call (call (attr .route app) "/") f))))`},
-	{"try:\n    a()\nexcept (B, C) as e:\n    b(e)\nfinally:\n    c()", `(block (block (block (block (call a))) (list B C) (assign e (data)) (block (block (call b e))) (block (block (call c)))))`},
+	{"try:\n    a()\nexcept (B, C) as e:\n    b(e)\nfinally:\n    c()", `(block (block (block (block (call a))) (list B C) (assign e (or (data) %thrown)) (block (block (call b e))) (block (block (call c)))))`},
 	{`import a.b, c as d`, `(block (block (block (import a.b) (import c [" as d"]))))`},
 	{`from a.b import c as d, e`, `(block (block (import a.b ["c as d" "e"])))`},
 	{"from a import (b,\n  c)", `(block (block (import a ["b" "c"])))`},
