@@ -51,7 +51,13 @@ type Record struct {
 	// Usage is what its answers have used. What an agent has spent under the session's
 	// name stays, whether the agent is proven or not.
 	Usage holdgate.Usage `json:"usage,omitzero"`
+	// Counted is how many revisions changed nothing but what is counted.
+	Counted uint64 `json:"counted,omitempty"`
 }
+
+// Seen is the revision of what people see and change: what is counted meanwhile does not
+// keep them from it.
+func (r *Record) Seen() uint64 { return r.Revision - r.Counted }
 
 // Passed is a gate that people have let the session pass.
 type Passed struct {

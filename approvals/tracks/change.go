@@ -82,8 +82,8 @@ func (p *Keeper) Change(ctx context.Context, agent, id string, want SessionChang
 		if err != nil {
 			return err
 		}
-		if want.Seen != 0 && r.Revision != want.Seen {
-			return fmt.Errorf("%w (revision %d)", ErrRevision, r.Revision)
+		if want.Seen != 0 && r.Seen() != want.Seen {
+			return fmt.Errorf("%w (revision %d)", ErrRevision, r.Seen())
 		}
 		var notes []string
 		if want.Setting != nil {

@@ -149,8 +149,12 @@ func (p *Keeper) Save(ctx context.Context) error {
 	for batch := range slices.Chunk(slices.Collect(maps.Keys(proven)), saveAtOnce) {
 		err := p.b.Change(ctx, func(c *record.Change) error {
 			for _, k := range batch {
-				if _, err := p.record(c, k.agent, k.id, proven[k], false); err != nil {
+				r, err := p.record(c, k.agent, k.id, proven[k], false)
+				if err != nil {
 					return err
+				}
+				if r.Revision > 0 {
+					r.Counted++
 				}
 			}
 			return nil

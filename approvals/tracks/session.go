@@ -60,7 +60,7 @@ const (
 type Session struct {
 	Agent    string        `json:"agent"`
 	ID       string        `json:"id"`
-	Revision uint64        `json:"revision"` // of what is stored; 0: nothing
+	Revision uint64        `json:"revision"` // of what is stored, counts apart; 0: nothing
 	State    SessionState  `json:"state"`
 	Why      string        `json:"why,omitempty"` // it is paused or stopped
 	Mode     sessions.Mode `json:"mode"`
@@ -187,7 +187,7 @@ func (p *Keeper) view(r *sessions.Record, pending, messages int) Session {
 	others := p.tracks.bindings.of(r.Agent)
 	setting := r.SettingAmong(others, p.c.Begin)
 	v := Session{
-		Agent: r.Agent, ID: r.ID, Revision: r.Revision, State: SessionRunning,
+		Agent: r.Agent, ID: r.ID, Revision: r.Seen(), State: SessionRunning,
 		Mode: setting.Mode, Threshold: setting.Threshold, SetBy: r.SetBy, Alone: r.Alone,
 		Passed: append([]sessions.Passed{}, r.Passed...), Needed: p.GatesNeeded(r),
 		Confidence: r.Report, Taint: append([]string{}, r.TaintAmong(p.tracks.bindings.of(r.Agent), record.Now())...), Counts: r.Counts, Pending: pending, Messages: messages,
