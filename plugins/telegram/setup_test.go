@@ -104,8 +104,15 @@ func (g *telegram) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	g.mu.Unlock()
 	switch method {
-	case "getMe":
-		result(w, map[string]any{"id": bot, "is_bot": true})
+	case "getChat":
+		var of struct {
+			Chat int64 `json:"chat_id"`
+		}
+		if json.Unmarshal(body, &of) != nil || of.Chat != groupChat {
+			problem(w, 400, "Bad Request: chat not found")
+			return
+		}
+		result(w, map[string]any{"id": groupChat, "type": "supergroup"})
 	case "getUpdates":
 		g.poll(w, r, body)
 	case "sendMessage", "editMessageText":

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"log/slog"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -249,6 +250,18 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		if err := d.channel.Health(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v", code, err)
 		}
+	}
+}
+
+func TestHealthFindsAChatThatTheBotIsNotIn(t *testing.T) {
+	t.Parallel()
+	c := New(slog.New(slog.DiscardHandler))
+	elsewhere := strings.Replace(config(t, newTelegram(t), ""), "-100200300", "-100200301", 1)
+	if err := c.Configure(t.Context(), []byte(elsewhere)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "chat not found") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -160,7 +160,8 @@ func (c *Channel) Configure(_ context.Context, config []byte) error {
 	return nil
 }
 
-// Health implements [sdk.Channel].
+// Health implements [sdk.Channel]. It asks for the chat, so that a token of another bot and a
+// chat that the bot is not in are found before a request waits there.
 func (c *Channel) Health(ctx context.Context) error {
 	if c.api.base == "" {
 		return errors.New("not configured")
@@ -171,7 +172,9 @@ func (c *Channel) Health(ctx context.Context) error {
 	if deaf != nil {
 		return deaf
 	}
-	return c.api.call(ctx, "getMe", struct{}{}, nil)
+	return c.api.call(ctx, "getChat", struct {
+		Chat int64 `json:"chat_id"`
+	}{c.chat}, nil)
 }
 
 // address checks where the Bot API is: the token is in every URL, so nothing

@@ -149,6 +149,8 @@ func (e *env) checkPlugins(c *cli.Context) error {
 		return fmt.Errorf("%d of %d channels cannot work like this", failed, len(all))
 	case len(all) == 0:
 		_, err = fmt.Fprintln(e.Stdout, "no channels are configured: see plugins in the configuration")
+	default:
+		_, err = fmt.Fprintln(e.Stdout, "No person was sent a message. Beside a running sidecar one is, by: holdgate plugin send NAME")
 	}
 	return err
 }
