@@ -153,26 +153,30 @@ func TestAnAnswerThatIsAskedForAgainCountsOnce(t *testing.T) {
 func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
 	t.Parallel()
 	begun := proxytest.MessageStart() // which says that it has used 1 token until now
+	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"hi"},"finish_reason":null}],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n"
 	for _, tt := range []struct {
-		name, ask string
-		answer    http.HandlerFunc
-		leaves    bool // the client, once the model has begun
-		want      holdgate.Usage
+		name, format, ask string
+		answer            http.HandlerFunc
+		leaves            bool // the client, once the model has begun
+		want              holdgate.Usage
 	}{
-		{"the provider ends a stream", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
-		{"the provider cuts a stream off", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
-		{"the client leaves a stream", proxytest.AskStream, begins(begun, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
-		{"the client does not wait", proxytest.AskPlain, begins("", false), true, holdgate.Usage{Answers: 1}},
-		{"the answer cannot be read", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `{"usage":{"input_tokens":9},"usage":0}`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
-		{"an answer of an unknown form", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `"hi"`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
+		{"the provider ends a stream", "anthropic", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the provider cuts a stream off", "anthropic", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the client leaves a stream", "anthropic", proxytest.AskStream, begins(begun, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the client leaves a stream whose every chunk says it", "openai", proxytest.AskStream, begins(chunk, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the client does not wait", "anthropic", proxytest.AskPlain, begins("", false), true, holdgate.Usage{Answers: 1}},
+		{"the answer cannot be read", "anthropic", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `{"usage":{"input_tokens":9},"usage":0}`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
+		{"an answer of an unknown form", "anthropic", proxytest.AskPlain, proxytest.Answer(new(proxytest.Counter), 200, `"hi"`).ServeHTTP, false, holdgate.Usage{Answers: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			used, asked := make(chan holdgate.Usage, 9), make(chan struct{}, 9)
+			path := map[string]string{"anthropic": proxytest.Messages, "openai": "/up/test/v1/chat/completions"}[tt.format]
 			g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked <- struct{}{}
 				tt.answer(w, r)
 			}), func(c *proxy.Config) {
+				c.Formats = []route.Format{{Host: c.Upstreams["test"].Host, Name: tt.format}}
 				c.Models.OnUsed = func(u holdgate.Usage) { used <- u }
 				c.Models.Prices = func() holdgate.Prices {
 					return holdgate.Prices{Models: map[string]holdgate.Price{"*": {Input: 9e6, Output: 1e6}}}
@@ -180,7 +184,7 @@ func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
 			})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+proxytest.Messages, strings.NewReader(tt.ask))
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+path, strings.NewReader(tt.ask))
 			proxytest.Must(t, err)
 			r.Header.Set("Content-Type", "application/json")
 			over := make(chan struct{})
