@@ -46,7 +46,7 @@ func languageOf(c *holdgate.Command) string {
 // plainWordOptions are options of other interpreters that load nothing but what
 // only computes.
 var plainWordOptions = map[string]string{
-	"ruby": "- -e -w -rjson -ryaml -rcsv -rset -rtime -rdate -rdigest -rbase64 -rbigdecimal -rpp", "php": "- -r", "lua": "- -e",
+	"ruby": "- -e -w -W0 -W1 -Ilib -rjson -ryaml -rcsv -rset -rtime -rdate -rdigest -rbase64 -rbigdecimal -rpp -rbenchmark -rripper -rstringio -rstrscan -rsecurerandom -rprime -rostruct -rshellwords", "php": "- -r", "lua": "- -e",
 	"r": "- -e --vanilla --no-save --no-restore --no-environ --no-init-file --no-site-file --quiet --slave",
 }
 
@@ -170,8 +170,11 @@ func modulesOf(language, module string) []string {
 		file, _, _ := strings.Cut(module, ".")
 		return []string{strings.ReplaceAll(module, ".", "/") + ".py", file + "/__init__.py"}
 	}
-	if language == "ruby" {
+	switch language {
+	case "ruby":
 		return []string{strings.TrimSuffix(module, ".rb") + ".rb"}
+	case "php":
+		return []string{module}
 	}
 	files := []string{module}
 	if path.Ext(module) == "" || strings.HasPrefix(module, "node_modules/") {
