@@ -22,6 +22,7 @@ type Field struct {
 	Stdin   bool     // stands for words that come from standard input, of the origin
 	Process bool     // it is the number that a file holds of a process which the agent has started
 	Part    bool     // no slash stands in what these hold
+	Folder  bool     // it names a file or folder inside of the session's folder that git lists
 	Within  bool     // it stands for files inside of the session's folder that are neither secret nor run later
 }
 

@@ -30,7 +30,7 @@ var (
 // printsNumbers reports whether a command prints numbers alone, whatever it reads.
 func printsNumbers(name string, args []Field) bool {
 	for _, w := range args {
-		if !w.Known() && name != "stat" && !(name == "awk" && w.Origin >= OriginAtom && ownSetting.MatchString(w.Text)) {
+		if !w.Known() && name != "stat" && !(name == "ps" && w.Origin >= OriginAtom) && !(name == "awk" && w.Origin >= OriginAtom && ownSetting.MatchString(w.Text)) {
 			return false
 		}
 	}
@@ -71,12 +71,17 @@ func printsNumbers(name string, args []Field) bool {
 		if countingProgram.MatchString(program.Text) || numbering.MatchString(program.Text) && !strings.Contains(program.Text, "system") && !strings.Contains(program.Text, "getline") {
 			return true
 		}
+		if computes(program.Text) {
+			return true
+		}
 		m := summingProgram.FindStringSubmatch(program.Text)
 		return m != nil && m[3] == m[6]
 	case "jq", "gojq":
 		return slices.ContainsFunc(args, func(f Field) bool { return countingFilter.MatchString(f.Text) }) && !slices.ContainsFunc(args, func(f Field) bool {
 			return wordlist.Has("-n --null-input -f --from-file --arg --args --jsonargs", f.Text)
 		})
+	case "grep", "egrep", "tr", "sed", "ps":
+		return printsDigits(name, args)
 	case "shuf":
 		return len(args) > 1 && args[0].Text == "-i" && !slices.ContainsFunc(args, func(f Field) bool { return f.Text == "-e" })
 	}

@@ -79,6 +79,8 @@ func (p Printing) programOrigin(name string, args []Field, in Origin) Origin {
 		return max(p.Written(args[0]), p.File(args[0]))
 	case wordlist.Has("sed jq yq node python python3 sqlite3 curl", name):
 		return p.pickedOrigin(name, args, in)
+	case (name == "size" || strings.HasSuffix(name, "-size") && !strings.Contains(name, "/")) && !slices.ContainsFunc(args, func(w Field) bool { return !w.Known() || !plainName.MatchString(w.Text) }):
+		return OriginText // numbers, and the names that it was given
 	case name == "jobs" && len(args) == 1 && wordlist.Has("-p -pr -rp", args[0].Text):
 		return OriginOwn
 	case name == "seq":
@@ -138,6 +140,9 @@ func (p Printing) programOrigin(name string, args []Field, in Origin) Origin {
 	}
 	return OriginAny
 }
+
+// plainName is an option, or a name, that means nothing to arithmetic but a variable.
+var plainName = regexp.MustCompile(`^[\w./=-]+$`)
 
 // listsIDs begins a command of docker that lists, of which -q leaves the numbers.
 var listsIDs = regexp.MustCompile(`^(ps|images|(container|image|volume|network) ls|compose ps) `)

@@ -119,6 +119,7 @@ type Findings struct {
 type Whole struct {
 	Version  int    // see [Findings.Version]
 	Branches string // in which branches of the line
+	From     string // the folders that the line may be in, where these are several
 	Unsure   bool   // the command that put it there may have failed, and left what was there
 }
 

@@ -85,7 +85,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 	case (name == "cd" || name == "pushd") && s.BesideScript(w):
 		return true
 	case name == "cd" || name == "pushd":
-		return w.Origin >= argv.OriginValue && !strings.Contains(w.Text, "..")
+		return w.Origin >= argv.OriginValue && !strings.Contains(w.Text, "..") || s.GoesWithin(w)
 	case wordlist.Has(operands.Readers, name):
 		return w.Origin == argv.OriginNames || !w.Bare && readerText(name, in.Words, i)
 	case name == "git" && !w.Bare && gitText(in.Words, i):

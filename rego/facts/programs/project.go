@@ -79,6 +79,8 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 			made = c.Argv[i]
 		case strings.HasPrefix(w, "-o"):
 			made = w[2:]
+		case wordlist.Has("-I -L -D -U -isystem -iquote -idirafter -MF -MT -l -target", w):
+			i++
 		case !strings.HasPrefix(w, "-"):
 			sources = append(sources, w)
 			at := collect.JoinAny(s.Dirs[0], w)

@@ -112,7 +112,7 @@ func (t tool) option(text string) (name, value string, joined bool) {
 		if t.kind(name) == "" {
 			name = strings.ToLower(name)
 		}
-		if !joined && t.kind(name) == "" && text[1] != '-' && t.kind(text[:2]) != "" {
+		if !joined && t.kind(name) == "" && text[1] != '-' && t.kind(text[:2]) != "" && !strings.HasPrefix(text, "-proc:") {
 			return text[:2], text[2:], true
 		}
 	}

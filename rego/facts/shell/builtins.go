@@ -140,6 +140,11 @@ func firstName(in Invocation) string {
 	return ""
 }
 
+// plainRead reports whether read takes a whole line.
+func plainRead(in Invocation) bool {
+	return !slices.ContainsFunc(in.Words[1:], func(w argv.Field) bool { return strings.HasPrefix(w.Text, "-") && w.Text != "-r" })
+}
+
 // forgetNames is for commands whose words name variables that they set.
 func forgetNames(s *Shell, in Invocation) bool {
 	name := in.Name()
@@ -164,7 +169,7 @@ func forgetNames(s *Shell, in Invocation) bool {
 		if name == "unset" && s.conditional == 0 {
 			s.unexport(v)
 		}
-		if name == "read" && names > 1 && v == firstName(in) && s.Stdin.first > argv.OriginAny && len(in.Assigns) == 0 {
+		if name == "read" && names > 1 && v == firstName(in) && s.Stdin.first > argv.OriginAny && len(in.Assigns) == 0 && plainRead(in) && s.splitsAtBlanks() {
 			s.Set(v, Variable{origin: s.Stdin.first})
 			continue
 		}
@@ -173,10 +178,10 @@ func forgetNames(s *Shell, in Invocation) bool {
 			if s.Stdin.Origin == argv.OriginAtom || s.Stdin.Origin == argv.OriginLabel && len(in.Assigns) == 0 && s.splitsAtBlanks() {
 				from = s.Stdin.Origin
 			}
-			s.Set(v, Variable{origin: from, part: s.Stdin.part, within: s.Stdin.Within && names == 1})
+			s.Set(v, Variable{origin: from, part: s.Stdin.part, folder: s.Stdin.folder && names == 1 && plainRead(in), within: s.Stdin.Within && names == 1})
 		}
 		if wordlist.Has("mapfile readarray", name) && names == 1 && !strings.HasPrefix(v, "-") {
-			s.Set(v, Variable{origin: min(s.Stdin.Origin, argv.OriginNames), part: s.Stdin.part, within: s.Stdin.Within})
+			s.Set(v, Variable{origin: min(s.Stdin.Origin, argv.OriginNames), part: s.Stdin.part, folder: s.Stdin.folder && len(in.Words) == 3 && in.Words[1].Text == "-t", within: s.Stdin.Within})
 		}
 	}
 	return false

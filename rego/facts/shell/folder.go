@@ -43,6 +43,10 @@ func (s *Shell) MoveTo(f argv.Field) {
 		s.besideScript(s.place(f.Text))
 		return
 	}
+	if s.GoesWithin(f) {
+		s.Dirs = []string{s.Dirs[0] + anyFolder}
+		return
+	}
 	dir, known := s.Found.ExpandTilde(f.Text, s.Remote)
 	home := dir == "~" || strings.HasPrefix(dir, "~/")
 	if !f.Known() || f.Glob || !known && (!home || s.Remote) || dir == "-" || dir == "" {

@@ -194,15 +194,23 @@ func (s *Shell) Pours(f argv.Field, write func()) {
 
 // Owns notes that the line has just decided all that a file holds.
 func (s *Shell) Owns(f argv.Field) {
-	if at, ok := s.FileAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
-		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches}
+	if at, from, ok := s.standsAt(f); ok && !s.Quiet && len(f.Assumed) == 0 && !s.Found.Linked {
+		s.Found.Own[at] = collect.Whole{Version: s.Found.Version(at), Branches: s.branches, From: from}
 	}
+}
+
+// standsAt is FileAt, and also where a file lies in the likeliest of several folders.
+func (s *Shell) standsAt(f argv.Field) (at, from string, ok bool) {
+	if at, ok = s.FileAt(f); ok || !f.Known() || f.Glob || f.Stdin || s.Remote || f.Text == "" || len(s.Dirs) < 2 || collect.LeadsOut(f.Text) {
+		return at, "", ok
+	}
+	return collect.FileKey(collect.JoinDir(s.Dirs[0], f.Text)), strings.Join(s.Dirs, "\n"), true
 }
 
 // OwnsPerhaps is Owns for a command that may fail, and leave what was there.
 func (s *Shell) OwnsPerhaps(f argv.Field) {
 	s.Owns(f)
-	if at, ok := s.FileAt(f); ok && !s.Quiet {
+	if at, _, ok := s.standsAt(f); ok && !s.Quiet {
 		if w, own := s.Found.Own[at]; own {
 			w.Unsure = true
 			s.Found.Own[at] = w
@@ -212,8 +220,7 @@ func (s *Shell) OwnsPerhaps(f argv.Field) {
 
 // HasWritten reports whether a file is there, with what the line has put into it.
 func (s *Shell) HasWritten(f argv.Field) bool {
-	at, ok := s.FileAt(f)
-	return ok && s.owned(at)
+	return s.owned(f)
 }
 
 // MakesFolder notes that the line has just made a folder for temporary files.
@@ -280,17 +287,18 @@ var scratchFolder = regexp.MustCompile(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
 
 // owned reports whether what a file holds is what the line has put there: then nothing is
 // lost with it that was not lost before. It was written wherever it is deleted.
-func (s *Shell) owned(at string) bool {
-	w, ok := s.Found.Own[at]
-	return ok && !w.Unsure && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
+func (s *Shell) owned(f argv.Field) bool {
+	at, from, ok := s.standsAt(f)
+	w, own := s.Found.Own[at]
+	return ok && own && !w.Unsure && w.From == from && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
 }
 
 // put reports whether what a single file holds is what the line has put there, unless a
 // command of it failed.
 func (s *Shell) put(f argv.Field) bool {
-	at, ok := s.FileAt(f)
+	at, from, ok := s.standsAt(f)
 	w, own := s.Found.Own[at]
-	return ok && own && s.Found.Single && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
+	return ok && own && w.From == from && s.Found.Single && w.Version == s.Found.Version(at) && strings.HasPrefix(s.branches, w.Branches)
 }
 
 // mktempName begins what mktemp prints, where that is not told otherwise: a file or
@@ -304,7 +312,7 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 	if at, ok := s.FileAt(f); ok && s.Found.Single && s.Found.Copies[at] && s.Certain(copyMade, copyGone) {
 		return true
 	}
-	if at, ok := s.FileAt(f); ok && s.Found.Single && s.owned(at) {
+	if s.Found.Single && s.owned(f) {
 		return true
 	}
 	if at, ok := s.own(f); ok && !f.Glob && s.Found.Outputs[at] {
@@ -318,7 +326,7 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 		return true
 	case f.Glob && !(s.Found.Single && f.Known()):
 		return false
-	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at] && (s.Found.Single || f.Known() || f.Origin >= argv.OriginAtom):
+	case !f.Glob && at == mktempName, strings.HasPrefix(at, mktempName+"/"), strings.HasPrefix(at, mktempName+"."), s.Found.Temporary[at] && (s.Found.Single || path.Ext(at) != "" && (f.Known() || f.Origin >= argv.OriginAtom)):
 		return true
 	}
 	if s.Found.Single && f.Known() && f.Glob {

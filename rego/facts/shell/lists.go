@@ -25,6 +25,7 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		out := left.output(c.X)
 		out.Origin = left.quietly().stmtOrigin(c.X)
 		out.Within = left.quietly().listsWithin(c.X)
+		out.folder = left.quietly().listsFolders(c.X)
 		out.part = left.quietly().printsParts(c.X)
 		out.first = left.quietly().firstOrigin(c.X)
 		out.Patch = left.quietly().printsPatch(c.X)

@@ -74,6 +74,17 @@ func (s *Shell) processWithin(w *syntax.Word) bool {
 	return ok && p.Op == syntax.CmdIn && len(p.Stmts) == 1 && s.quietly().listsWithin(p.Stmts[0])
 }
 
+// processFirst is where the first word of each line comes from that a process substitution
+// prints.
+func (s *Shell) processFirst(w *syntax.Word) argv.Origin {
+	if len(w.Parts) == 1 {
+		if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdIn && len(p.Stmts) == 1 {
+			return s.quietly().firstOrigin(p.Stmts[0])
+		}
+	}
+	return argv.OriginAny
+}
+
 // processPart reports whether a process substitution prints no slash.
 func (s *Shell) processPart(w *syntax.Word) bool {
 	if len(w.Parts) != 1 {
@@ -219,10 +230,10 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 	o := argv.ParseOptions(grep[1:], "efABCm", "regexp file max-count")
 	first := cut[0].Text == "cut" && (argv.Join(cut[1:], " ") == "-f1" || argv.Join(cut[1:], " ") == "-f 1") ||
 		cut[0].Text == "awk" && len(cut) == 2 && strings.ReplaceAll(cut[1].Text, " ", "") == "{print$1}"
-	if len(calls) == 2 && first && grep[0].Text == "wc" && cut[0].Text == "awk" {
+	if len(calls) == 2 && grep[0].Text == "wc" && (first && cut[0].Text == "awk" || cut[0].Text == "cut" && firstWord.MatchString(argv.Join(cut[1:], " "))) {
 		return true
 	}
-	if wordlist.Has("md5sum sha1sum sha256sum sha512sum b2sum cksum", grep[0].Text) && len(calls) == 2 {
+	if wordlist.Has("md5sum sha1sum sha256sum sha512sum b2sum", grep[0].Text) && len(calls) == 2 && !slices.ContainsFunc(grep[1:], func(w argv.Field) bool { return !w.Known() || strings.HasPrefix(w.Text, "-") }) {
 		return first && cut[0].Text == "awk" || cut[0].Text == "cut" && cutsHash.MatchString(argv.Join(cut[1:], " "))
 	}
 	if grep[0].Text == "du" && len(calls) == 2 && first {
@@ -238,7 +249,10 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 }
 
 // cutsHash are options of cut that leave the beginning of a checksum.
-var cutsHash = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1|-c ?1-([0-9]|[1-2][0-9]|3[0-2]))$`)
+var (
+	firstWord = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1)$`)
+	cutsHash  = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1|-c ?1-([0-9]|[1-2][0-9]|3[0-2]))$`)
+)
 
 // wholeLines are options of head, tail and sort with which they print lines that they read
 // from a pipe, as they are.
@@ -266,6 +280,11 @@ func (s *Shell) firstOrigin(st *syntax.Stmt) argv.Origin {
 	case *syntax.BinaryCmd:
 		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.Pipe && silences(c.Y.Redirs) {
 			words := s.fields(call.Args)
+			if len(words) > 1 && words[0].Text == "uniq" && !s.overridden("uniq") {
+				if o := argv.FirstNumbers(words, s.Stays); o != argv.OriginAny {
+					return o
+				}
+			}
 			if len(words) > 0 && wordlist.Has("sort head tail uniq grep", words[0].Text) && !s.overridden(words[0].Text) && !slices.ContainsFunc(words[1:], func(f argv.Field) bool {
 				return !f.Known() || strings.HasPrefix(f.Text, "-") && strings.ContainsAny(f.Text, "oc")
 			}) {
@@ -274,6 +293,11 @@ func (s *Shell) firstOrigin(st *syntax.Stmt) argv.Origin {
 		}
 	case *syntax.CallExpr:
 		words := s.fields(c.Args)
+		if len(words) > 1 && words[0].Known() && !s.overridden(words[0].Text) && len(c.Assigns) == 0 {
+			if o := argv.FirstNumbers(words, s.Stays); o != argv.OriginAny {
+				return o
+			}
+		}
 		if len(words) < 3 || words[0].Text != "git" || s.overridden("git") || !wordlist.Has("log show rev-list", words[1].Text) || !argv.AllKnown(words) {
 			return argv.OriginAny
 		}

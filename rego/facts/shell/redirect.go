@@ -61,10 +61,13 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		case syntax.WordHdoc:
 			f := s.one(r.Word, quoting{})
 			s.opens(f)
-			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Sure(), Within: f.Within, part: assignsPart(f)}
+			s.Stdin = Stream{Kind: "heredoc", Text: f.Text + "\n", Known: f.Sure(), Within: f.Within, part: assignsPart(f), folder: f.Folder}
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if f := s.one(r.Word, quoting{}); r.Op == syntax.DplOut && !isDescriptor(f.Text) {
+				if s.leavesWhere(f) {
+					s.Opened = append(slices.Clip(s.Opened), f.Text)
+				}
 				replaced = append(replaced, replacement{r, f})
 			}
 			continue
@@ -75,13 +78,16 @@ func (s *Shell) opensFiles(list []*syntax.Redirect) (replaced []replacement) {
 		if r.Op == syntax.RdrIn {
 			access = collect.AccessRead
 		}
+		if access == collect.AccessWrite && s.leavesWhere(f) {
+			s.Opened = append(slices.Clip(s.Opened), f.Text)
+		}
 		if _, part := s.pattern(f, access); !part && !f.Known() && !s.Here(f).Known() && f.Origin != argv.OriginAtom && (r.Op != syntax.RdrIn || f.Origin < argv.OriginNames) {
 			s.Opened = slices.Concat(s.Opened, f.Dynamic)
 		}
 		switch r.Op {
 		case syntax.RdrIn:
 			s.Touch(f, collect.AccessRead)
-			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: max(s.processOrigin(r.Word), s.fileOrigin(f)), Within: s.processWithin(r.Word), part: s.processPart(r.Word)}
+			s.Stdin = Stream{Kind: "file", File: f.Text, Origin: max(s.processOrigin(r.Word), s.fileOrigin(f)), Within: s.processWithin(r.Word), part: s.processPart(r.Word), folder: s.processFolders(r.Word), first: s.processFirst(r.Word)}
 		case syntax.RdrInOut:
 			s.Touch(f, collect.AccessRead)
 			s.Touch(f, collect.AccessWrite)

@@ -310,6 +310,9 @@ func (s *Shell) Touch(f argv.Field, access string) {
 	if p, ok := s.pattern(f, access); ok && !known {
 		text, known = p, true
 	}
+	if access != collect.AccessRead && s.leavesWhere(f) {
+		s.Found.Changed = append(s.Found.Changed, f.Text)
+	}
 	if !known && access != collect.AccessRead {
 		s.Found.Changed = append(s.Found.Changed, f.Dynamic...)
 	}

@@ -82,5 +82,5 @@ func (b *wordBuilder) shape(f argv.Field, q quoting) {
 	b.cur.Glob = b.cur.Glob || f.Glob
 	b.cur.Runs = b.cur.Runs || f.Runs
 	b.cur.Assumed = append(slices.Clip(b.cur.Assumed), f.Assumed...)
-	b.cur.Within = first && f.Within
+	b.cur.Within, b.cur.Folder = first && f.Within, first && f.Folder
 }

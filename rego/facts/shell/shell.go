@@ -86,6 +86,7 @@ type Stream struct {
 	File   string
 	Origin argv.Origin // where the text comes from, if it is not known
 	Within bool        // it lists files that field.within may stand for
+	folder bool        // each line is what Field.Folder says
 	part   bool        // no slash stands in it
 	Patch  bool        // it is a patch that git prints of the repository
 	first  argv.Origin // where the first word of each line comes from
@@ -348,12 +349,12 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 	}
 	items := s.fields(it.Items)
 	known := it.InPos.IsValid() && len(items) <= MaxRounds && !c.Select
-	from, within, part := argv.OriginAtom, len(items) > 0, len(items) > 0
+	from, within, part, folder := argv.OriginAtom, len(items) > 0, len(items) > 0, len(items) > 0
 	if len(items) > 0 && !slices.ContainsFunc(items, func(f argv.Field) bool { return !f.OwnNumber() }) {
 		from = argv.OriginOwn
 	}
 	for _, f := range items {
-		within = within && f.Within
+		within, folder = within && f.Within, folder && f.Folder
 		part = part && (f.Known() && !f.Glob && len(f.Assumed) == 0 && !strings.Contains(f.Text, "/") || !f.Known() && !f.Glob && assignsPart(f))
 		known = known && f.Known()
 		s.plainly(f)
@@ -368,7 +369,7 @@ func (s *Shell) forClause(c *syntax.ForClause) {
 		if !it.InPos.IsValid() || c.Select {
 			from = argv.OriginAny
 		}
-		s.Vars[it.Name.Value] = Variable{origin: from, within: within, part: part && it.InPos.IsValid() && !c.Select}
+		s.Vars[it.Name.Value] = Variable{origin: from, within: within, folder: folder, part: part && it.InPos.IsValid() && !c.Select}
 		s.twice(func() { s.list(c.Do) })
 		return
 	}

@@ -23,6 +23,7 @@ type Variable struct {
 	integer  bool       // whatever is assigned is evaluated as arithmetic
 	keyed    bool       // an array whose subscripts are text
 	absent   bool       // there was no such variable when a function made it local
+	folder   bool       // each value is what Field.Folder says
 	part     bool       // no slash stands in it, if it is not known
 	within   bool       // each value is one that field.within may stand for
 	process  bool       // it is the number that a file holds of a process: see Field
@@ -33,7 +34,7 @@ type Variable struct {
 }
 
 func (v Variable) same(w Variable) bool {
-	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.part == w.part && v.within == w.within && v.process == w.process && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
+	return v.Known == w.Known && v.origin == w.origin && v.array == w.array && v.odd == w.odd && v.part == w.part && v.folder == w.folder && v.within == w.within && v.process == w.process && slices.Equal(v.Values, w.Values) && v.shape.Text == w.shape.Text && slices.Equal(v.shape.Dynamic, w.shape.Dynamic) &&
 		slices.Equal(v.assumed, w.assumed) && v.place == w.place && slices.EqualFunc(v.elements, w.elements, element.same)
 }
 
@@ -147,7 +148,7 @@ func (s *Shell) assign(a *syntax.Assign) argv.Field {
 	}
 	switch {
 	case !f.Known() && !a.Append:
-		s.Set(name, Variable{origin: f.Assigned(), shape: f.Shape(), place: s.place(f.Text), part: assignsPart(f), within: f.Within, process: f.Process})
+		s.Set(name, Variable{origin: f.Assigned(), shape: f.Shape(), place: s.place(f.Text), part: assignsPart(f), folder: f.Folder, within: f.Within, process: f.Process})
 	case !f.Known(), a.Append && (!had || !old.Known || old.array):
 		s.forget(name)
 	case a.Append:
@@ -207,6 +208,7 @@ func (s *Shell) parameter(b *wordBuilder, p *syntax.ParamExp, q quoting) {
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 		b.dynamic(s.written(p), s.paramOrigin(p), s.namesPart(p), q)
 		b.cur.Runs = b.cur.Runs || runs
+		b.cur.Folder = first && s.namesFolder(p)
 		b.cur.Within = first && s.namesFile(p) && s.splitsAtBlanks()
 		b.cur.Process = first && s.Vars[p.Param.Value].process && plainParam(p) && s.splitsAtBlanks()
 		return

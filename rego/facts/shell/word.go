@@ -151,6 +151,7 @@ func (b *wordBuilder) end() {
 	if b.started {
 		b.cur.Text = b.text.String()
 		b.cur.Within = b.cur.Within && b.cur.EndsName()
+		b.cur.Folder = b.cur.Folder && len(b.cur.Dynamic) == 1 && b.cur.Text == b.cur.Dynamic[0]
 		b.cur.Process = b.cur.Process && len(b.cur.Dynamic) == 1 && b.cur.Text == b.cur.Dynamic[0]
 		b.out = append(b.out, b.cur)
 	}
@@ -239,6 +240,7 @@ func (s *Shell) substitution(b *wordBuilder, c *syntax.CmdSubst, q quoting) {
 	case !known:
 		first := b.text.Len() == 0 && len(b.cur.Dynamic) == 0
 		b.dynamic(s.written(c), o, s.substitutesPart(c), q)
+		b.cur.Folder = first && s.substitutesFolder(c)
 		b.cur.Within = first && s.filesWithin(c) && s.splitsAtBlanks()
 		b.cur.Process = first && s.numberedBy(c) && s.splitsAtBlanks()
 	case q.splits && !s.zsh:
