@@ -108,6 +108,9 @@ func readsAs(s *shell.Shell, language string, code argv.Field, c *holdgate.Comma
 		}
 		started(s, line, c.Program)
 	}
+	if language == "ruby" && slices.ContainsFunc(e.Project, func(m string) bool { return strings.HasPrefix(m, "lib/") }) && !slices.Contains(c.Argv, "-Ilib") {
+		return false // it may be of any package
+	}
 	for _, module := range e.Project {
 		files := modulesOf(language, module)
 		c.Unbound = append(c.Unbound, files...)

@@ -58,6 +58,9 @@ func (w *walker) calledSpecial(c call, arg func(int, string) value) (value, bool
 				w.unseen("%s with %s", c.spec.name, k)
 			}
 		}
+		if given, is := c.arg(99, "argv"); is && (len(given.objs) != 1 || len(given.objs[0].tuple) != 1 || given.objs[0].changed || len(given.kinds)+len(given.places) > 0) {
+			w.unseen("%s of tests that are not known", c.spec.name)
+		}
 		return anything(), true
 	case "same":
 		return arg(0, ""), true
@@ -122,10 +125,13 @@ func (w *walker) lists(args value) bool {
 	has := func(options ...string) bool {
 		return slices.ContainsFunc(words[2:], func(word string) bool { return slices.Contains(options, word) })
 	}
+	if has("--no-index", "--untracked", "--others", "-o") {
+		return false
+	}
 	switch words[0] + " " + words[1] {
 	case "git ls-files":
 		return !slices.ContainsFunc(words[2:], func(word string) bool {
-			return strings.HasPrefix(word, "-") && !slices.Contains([]string{"--", "-z", "-m", "-o", "-c", "--exclude-standard", "--others", "--modified", "--cached"}, word)
+			return strings.HasPrefix(word, "-") && !slices.Contains([]string{"--", "-z", "-m", "-c", "--exclude-standard", "--modified", "--cached"}, word)
 		})
 	case "git diff":
 		return has("--name-only")

@@ -56,6 +56,9 @@ func (w *walker) methods(c *function, e *tree.Expr, loose bool) {
 			w.methods(c, k, loose || e.Op != tree.OpBlock)
 			if f := w.fns[k]; e.Op == tree.OpBlock && k.Op == tree.OpFunc {
 				for _, d := range e.Kids[i+1:] {
+					if _, known := w.decoratedAs(d); !known && d.Op == tree.OpAssign && d.Kids[0].Op == tree.OpName && d.Kids[0].Text == k.Text {
+						f.decorated = true
+					}
 					if way, known := w.decoratedAs(d); known && d.Kids[0].Text == k.Text {
 						f.way, w.skip[d] = way, true
 						if way == waySet {

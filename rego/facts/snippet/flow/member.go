@@ -93,7 +93,7 @@ func (w *walker) submodule(module, name string, out *value) bool {
 
 // starReach are names by which a library that computes would lead out of itself.
 var starReach = strings.Fields("os sys subprocess builtins importlib imp shutil ctypes ctypeslib socket urllib http requests pickle io core lib f2py distutils pathlib tempfile platform inspect runpy code multiprocessing threading asyncio signal eval exec system popen open compile func_globals gi_frame style_sheet_url " +
-	"_os _sys __globals__ mod module modules loads warnings site webbrowser entry_points tb_frame tb_next f_globals f_locals f_builtins f_back f_code gi_code cr_frame cr_code ag_frame ag_code")
+	"_os _sys __globals__ mod module modules loads warnings site webbrowser entry_points read_text read_bytes locate_file tb_frame tb_next f_globals f_locals f_builtins f_back f_code gi_code cr_frame cr_code ag_frame ag_code")
 
 // starParts are parts of names by which such a library reads, writes, loads or starts
 // something: what does has a row of its own, or is not known.
@@ -163,6 +163,9 @@ func (w *walker) ofClass(c *function, name string, out *value) (known bool) {
 	}
 	if f := c.own[name]; f != nil {
 		out.add(value{fns: []*function{f}})
+		if v := w.vars[name]; f.decorated && v != nil { // what its decorator made of it
+			out.add(*v)
+		}
 		return true
 	}
 	if v := w.vars[name]; v != nil {

@@ -66,6 +66,7 @@ func (w *walker) scriptFile(c call, arg func(int, string) value) (value, bool) {
 		return w.loops(c, arg), true
 	case "httpGet":
 		w.httpGet(c, arg(0, ""))
+		w.escape(value{specs: arg(len(c.args)-1, "").specs}, anything())
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"))
 		return kinds("incoming"), true
 	}
@@ -95,7 +96,7 @@ func (w *walker) scriptFolder(c call, arg func(int, string) value) (value, bool)
 	case "glob": // the files that a pattern names
 		for _, o := range arg(1, "").objs {
 			for _, name := range slices.Sorted(maps.Keys(o.attrs)) {
-				if !slices.Contains([]string{"exclude", "nodir", "ignore", "absolute", "dot", "onlyFiles"}, name) {
+				if !slices.Contains([]string{"exclude", "nodir", "ignore", "absolute", "onlyFiles"}, name) {
 					w.unseen("%s with %s", c.spec.name, name)
 				}
 			}
@@ -167,6 +168,7 @@ func (w *walker) loops(c call, arg func(int, string) value) value {
 		}
 		return kinds("websocket")
 	case "server":
+		w.escape(value{specs: arg(len(c.args)-1, "").specs}, anything())
 		w.callback(c, value{fns: arg(len(c.args)-1, "").fns}, kinds("incoming"), kinds("outgoing"))
 		if len(c.args) > 1 {
 			w.unseen("%s with options that are not known", c.spec.name)
@@ -184,6 +186,7 @@ func (w *walker) loops(c call, arg func(int, string) value) value {
 		w.unseen("%s: an address that is not known", c.spec.name)
 	}
 	for _, a := range c.args {
+		w.escape(value{specs: a.specs, kinds: a.kinds}, anything())
 		w.callback(c, value{fns: a.fns})
 	}
 	return c.recv

@@ -44,16 +44,17 @@ type object struct {
 // A function is one of the program's own, or a class of its own. Its parameters
 // are variables as all others.
 type function struct {
-	def    *tree.Expr
-	result value
-	called bool
-	alone  bool                 // nothing in the program calls it
-	method *function            // the class that it belongs to
-	loose  bool                 // a method that may be called as a plain function
-	way    string               // how a method is asked for: see wayGet
-	own    map[string]*function // a class's functions
-	bases  []*function          // classes of the program's that a class stands on
-	under  []*function          // a class, and those that stand on it
+	def       *tree.Expr
+	result    value
+	called    bool
+	alone     bool                 // nothing in the program calls it
+	method    *function            // the class that it belongs to
+	loose     bool                 // a method that may be called as a plain function
+	decorated bool                 // it may be what a decorator makes of it, instead
+	way       string               // how a method is asked for: see wayGet
+	own       map[string]*function // a class's functions
+	bases     []*function          // classes of the program's that a class stands on
+	under     []*function          // a class, and those that stand on it
 }
 
 // maxPlaces bounds the texts that a value may be, before it may be any.

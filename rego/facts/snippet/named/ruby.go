@@ -42,7 +42,7 @@ const (
 	rubyClasses = "Benchmark Ripper StringScanner StringIO OpenStruct Prime Matrix Vector Shellwords SecureRandom Enumerable Enumerator Lazy Symbol Regexp MatchData Range Numeric NilClass TrueClass FalseClass Exception StandardError ArgumentError RuntimeError TypeError NameError NoMethodError KeyError IndexError RangeError FloatDomainError ZeroDivisionError NotImplementedError StopIteration FrozenError EncodingError IOError EOFError ScriptError SyntaxError LocalJumpError " +
 		"Infinity NAN EPSILON INFINITY MAX MIN PI E IGNORECASE MULTILINE EXTENDED ParserError MalformedCSVError Row Table CLOCK_MONOTONIC CLOCK_REALTIME CLOCK_PROCESS_CPUTIME_ID ARGV STDOUT STDERR UTF_8 ASCII_8BIT Encoding ROUND_HALF_UP ROUND_HALF_EVEN SHA512 SHA384 RUBY_ENGINE RUBY_PATCHLEVEL RUBY_RELEASE_DATE Basic InvalidURIError JSON YAML CSV Set Time Date DateTime Integer Float String Array Hash Math Rational Complex Struct Comparable RUBY_VERSION RUBY_PLATFORM STDIN Digest SHA256 SHA1 MD5 Base64 BigDecimal Random File Dir"
 	rubyLibs = "json yaml csv set time date digest base64 bigdecimal securerandom pp bigdecimal/util digest/sha2 benchmark ripper strscan stringio ostruct prime matrix tsort forwardable singleton shellwords uri"
-	rubyGems = "net io open open3 aws aws-sdk faraday http httparty rest-client excon typhoeus socket active_record active_support active_job action_mailer action_controller rails railties google azure mail pony redis pg mysql2 sqlite3 sequel mongo bunny kafka sidekiq resque selenium capybara mechanize nokogiri fiddle ffi win32 rubygems bundler irb pry drb webrick rinda fileutils pathname tempfile tmpdir find pty etc logger pstore dbm zlib openssl syslog readline reline coverage objspace mkmf resolv timeout weakref monitor psych yaml json stripe twilio slack octokit docker kubeclient git rugged dotenv concurrent async celluloid eventmachine puma unicorn thin rack sinatra hanami grape test minitest rspec zeitwerk bootsnap spring thor rake tty optparse cgi rexml rss"
+	rubyGems = "childprocess posix terrapin sshkit open4 popen4 systemu mixlib cocaine net io open open3 aws aws-sdk faraday http httparty rest-client excon typhoeus socket active_record active_support active_job action_mailer action_controller rails railties google azure mail pony redis pg mysql2 sqlite3 sequel mongo bunny kafka sidekiq resque selenium capybara mechanize nokogiri fiddle ffi win32 rubygems bundler irb pry drb webrick rinda fileutils pathname tempfile tmpdir find pty etc logger pstore dbm zlib openssl syslog readline reline coverage objspace mkmf resolv timeout weakref monitor psych yaml json stripe twilio slack octokit docker kubeclient git rugged dotenv concurrent async celluloid eventmachine puma unicorn thin rack sinatra hanami grape test minitest rspec zeitwerk bootsnap spring thor rake tty optparse cgi rexml rss"
 )
 
 // rubyReach are methods and constants that every program of Ruby has and that reach out
@@ -80,8 +80,13 @@ func (r *wordReader) rubyRead(own map[string]bool, depth int) error {
 		}
 	}
 	for i, t := range r.tokens {
-		if before := r.tok(i - 1); t.kind == 'r' && before.kind == 'n' && !t.line && own[before.text] && r.tok(i-2).kind != '.' {
+		if before := r.tok(i - 1); (t.kind == 'r' || t.kind == 'w') && before.kind == 'n' && !t.line && own[before.text] && r.tok(i-2).kind != '.' {
 			return fmt.Errorf("a pattern that could be a quotient")
+		}
+		for name := range r.listed {
+			if t.kind == 'r' && strings.Contains(t.text, "(?<"+name+">") { // it is given what matches
+				return fmt.Errorf("a file that is not known")
+			}
 		}
 	}
 	for _, text := range r.texts {
