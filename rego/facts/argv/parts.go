@@ -40,8 +40,9 @@ func PrintsParts(words []Field, in bool) bool {
 		if name == "printf" && len(args) > 1 && wordlist.Has(`%s %s\n`, args[0].Text) {
 			args = args[1:]
 		}
+		escapes := name == "echo" // shells may read an escape in a value
 		return len(args) > 0 && !slices.ContainsFunc(args, func(f Field) bool {
-			return f.Stdin || f.Glob || strings.ContainsAny(f.Literal(), `/\%`) || !f.Known() && !f.Part
+			return f.Stdin || f.Glob || strings.ContainsAny(f.Literal(), `/\%`) || !f.Known() && (!f.Part || escapes && f.Origin < OriginLabel)
 		})
 	}
 	if !AllKnown(words) || slices.ContainsFunc(args, func(f Field) bool { return f.Glob }) {
@@ -55,8 +56,12 @@ func PrintsParts(words []Field, in bool) bool {
 		}
 		return in && len(o.Operands) == 0 && o.Only("dfcbs", "delimiter fields characters bytes")
 	case "awk":
-		if len(args) > 0 && args[0].Text == "-F/" && len(args) > 1 || len(args) > 2 && args[0].Text == "-F" && args[1].Text == "/" {
-			return oneField.MatchString(args[len(args)-1].Text) && len(args) <= 3
+		program := 1
+		if len(args) > 2 && args[0].Text == "-F" && args[1].Text == "/" {
+			program = 2
+		}
+		if program == 2 || len(args) > 1 && args[0].Text == "-F/" {
+			return oneField.MatchString(args[program].Text) && !slices.ContainsFunc(args[program+1:], IsAssignment)
 		}
 		return in && len(args) == 1 && oneField.MatchString(args[0].Text)
 	case "sed":

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -76,7 +77,10 @@ func runner(s *shell.Shell, in shell.Invocation) bool {
 	}
 	if i < len(words) {
 		if verb == 0 || wordlist.Has("exec x dlx", in.Words[verb].Text) && in.Name() != "bundle" {
-			in.Unbound = append(in.Unbound, words[i].Text) // a package
+			in.Unbound = append(in.Unbound, words[i].Text)          // a package
+			if verb > 0 || next.Via[len(next.Via)-1] != in.Name() { // one that is installed
+				in.Unbound = append(in.Unbound, runsBesides(words[i:])...)
+			}
 		}
 		if strings.HasSuffix(words[i].Text, ".py") && in.Name() == "uv" {
 			words = append([]argv.Field{{Text: "python"}}, words[i:]...)
@@ -89,6 +93,27 @@ func runner(s *shell.Shell, in shell.Invocation) bool {
 		s.Run(next)
 	}
 	return true
+}
+
+// runsBesides are words of a program that nothing is known of which may be code that it runs:
+// files from outside of the project that are no data by their names.
+func runsBesides(words []argv.Field) (files []string) {
+	name := words[0].Text
+	_, tool := tools[name]
+	_, touches := operands.Table()[name]
+	if _, interprets := findInterpreter(name); tool || touches || interprets || specialOf(name) != nil {
+		return nil
+	}
+	for i, w := range words[1:] {
+		text := w.Text
+		if _, value, glued := strings.Cut(text, "="); glued && strings.HasPrefix(text, "-") {
+			text = value
+		}
+		if collect.LeadsOut(text) && !plainResult.MatchString(text) && !wordlist.Has(outputs, words[i].Text) && !strings.Contains(text, "://") {
+			files = append(files, text)
+		}
+	}
+	return files
 }
 
 // byName are the runners that run a program of the machine where the project has no
