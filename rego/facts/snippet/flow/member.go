@@ -157,6 +157,9 @@ func (w *walker) ofClass(c *function, name string, out *value) (known bool) {
 	if c.def.Op != tree.OpClass {
 		return false
 	}
+	if v := w.vars[name]; v != nil && (c.own[wayGet+name] != nil || c.own[name] != nil) { // or what the class gives that name to
+		out.add(value{specs: v.specs, fns: slices.DeleteFunc(slices.Clone(v.fns), func(f *function) bool { return f.def.Text != "" })})
+	}
 	if f := c.own[wayGet+name]; f != nil {
 		out.add(w.invoke(f, call{recv: w.itself(f)}))
 		return true

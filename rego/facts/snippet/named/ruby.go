@@ -33,14 +33,14 @@ const (
 		"message full_message backtrace backtrace_locations cause exception " +
 		"stat mtime ctime atime readable? writable? executable? symlink? zero? expand_path absolute_path fnmatch fnmatch? ftype each_child children entries exist? " +
 		"flush sync sync= tty? winsize puts print write fsync each_line readline eof? " +
-		"parse! load_file safe_load_file safe_dump permitted_classes aliases permitted_symbols symbolize_keys parse_line generate_line foreach liberal_parsing converters header_converters write_headers force_quotes quote_char row_sep return_headers by_col delete fields field header? to_csv to_table table each_row field_size_limit encoding mode chomp " +
+		"parse! load_file safe_load_file safe_dump permitted_classes aliases permitted_symbols symbolize_keys parse_line generate_line foreach liberal_parsing converters header_converters write_headers force_quotes quote_char row_sep return_headers by_col delete fields field header? to_csv to_table each_row field_size_limit encoding mode chomp " +
 		"bm bmbm measure realtime report real utime stime total label format clock_gettime sexp lex tokenize sexp_raw " +
 		"getch check scan_until skip skip_until eos? rest pos peek matched unscan string reset terminate getc ungetc rewind string read each " +
 		"hexdigest base64digest digest hex urandom uuid random_number alphanumeric urlsafe_base64 bytes encode64 decode64 strict_encode64 strict_decode64 urlsafe_encode64 urlsafe_decode64 " +
 		"to_d to_r prime? prime_division each_prime determinant inverse row column scheme host port path query fragment userinfo to_proc_ decode_www_form encode_www_form decode_www_form_component encode_www_form_component shellescape shellsplit shelljoin escape " +
 		"members each_pair to_h values superclass ancestors_ _1 _2 it cbrt hypot atan atan2 tan acos asin log2 log10 erf gamma numerator bit_length polar rect abs2 arg conj curry_ lambda? arity parameters source_location itself tap then yield_self display_ object_id respond_to? is_a? instance_variable_defined? each_slice with_index upcase"
 	rubyClasses = "Benchmark Ripper StringScanner StringIO OpenStruct Prime Matrix Vector Shellwords SecureRandom Enumerable Enumerator Lazy Symbol Regexp MatchData Range Numeric NilClass TrueClass FalseClass Exception StandardError ArgumentError RuntimeError TypeError NameError NoMethodError KeyError IndexError RangeError FloatDomainError ZeroDivisionError NotImplementedError StopIteration FrozenError EncodingError IOError EOFError ScriptError SyntaxError LocalJumpError " +
-		"Infinity NAN EPSILON INFINITY MAX MIN PI E IGNORECASE MULTILINE EXTENDED ParserError MalformedCSVError Row Table CLOCK_MONOTONIC CLOCK_REALTIME CLOCK_PROCESS_CPUTIME_ID ARGV STDOUT STDERR UTF_8 ASCII_8BIT Encoding ROUND_HALF_UP ROUND_HALF_EVEN SHA512 SHA384 RUBY_ENGINE RUBY_PATCHLEVEL RUBY_RELEASE_DATE Basic InvalidURIError JSON YAML CSV Set Time Date DateTime Integer Float String Array Hash Math Rational Complex Struct Comparable RUBY_VERSION RUBY_PLATFORM STDIN Digest SHA256 SHA1 MD5 Base64 BigDecimal Random File Dir"
+		"Infinity NAN EPSILON INFINITY MAX MIN PI E IGNORECASE MULTILINE EXTENDED ParserError MalformedCSVError Row Table CLOCK_MONOTONIC CLOCK_REALTIME CLOCK_PROCESS_CPUTIME_ID STDOUT STDERR UTF_8 ASCII_8BIT Encoding ROUND_HALF_UP ROUND_HALF_EVEN SHA512 SHA384 RUBY_ENGINE RUBY_PATCHLEVEL RUBY_RELEASE_DATE Basic InvalidURIError JSON YAML CSV Set Time Date DateTime Integer Float String Array Hash Math Rational Complex Struct Comparable RUBY_VERSION RUBY_PLATFORM STDIN Digest SHA256 SHA1 MD5 Base64 BigDecimal Random File Dir"
 	rubyLibs = "json yaml csv set time date digest base64 bigdecimal securerandom pp bigdecimal/util digest/sha2 benchmark ripper strscan stringio ostruct prime matrix tsort forwardable singleton shellwords uri"
 	rubyGems = "childprocess posix terrapin sshkit open4 popen4 systemu mixlib cocaine net io open open3 aws aws-sdk faraday http httparty rest-client excon typhoeus socket active_record active_support active_job action_mailer action_controller rails railties google azure mail pony redis pg mysql2 sqlite3 sequel mongo bunny kafka sidekiq resque selenium capybara mechanize nokogiri fiddle ffi win32 rubygems bundler irb pry drb webrick rinda fileutils pathname tempfile tmpdir find pty etc logger pstore dbm zlib openssl syslog readline reline coverage objspace mkmf resolv timeout weakref monitor psych yaml json stripe twilio slack octokit docker kubeclient git rugged dotenv concurrent async celluloid eventmachine puma unicorn thin rack sinatra hanami grape test minitest rspec zeitwerk bootsnap spring thor rake tty optparse cgi rexml rss"
 )
@@ -197,6 +197,8 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 		case t.kind != 'n':
 		case among("inject reduce", t.text):
 			folds = true
+		case r.listed[t.text] != nil && r.rubyKey(i): // a pattern may give it a value
+			return fmt.Errorf("a file that is not known")
 		case r.rubyKey(i), r.rubySymbol(i):
 			if before.kind == ':' && (r.tok(i-2).kind == '(' && among("inject reduce send method public_send", r.tok(i-3).text) || r.tok(i-2).kind == '?') {
 				return fmt.Errorf("a method by its name")
@@ -212,7 +214,7 @@ func (r *wordReader) rubyNames(own map[string]bool) error {
 			if !r.rubyLoads(i) {
 				return fmt.Errorf("a library that is not known")
 			}
-		case among("read readlines foreach load_file", t.text) && before.kind == '.' && among("File CSV YAML JSON", r.tok(i-2).text):
+		case among("read readlines foreach load_file safe_load_file", t.text) && before.kind == '.' && among("File CSV YAML JSON", r.tok(i-2).text):
 			if err := r.rubyOpens(i + 1); err != nil {
 				return err
 			}

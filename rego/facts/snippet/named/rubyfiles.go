@@ -297,21 +297,21 @@ func (r *wordReader) rubyConstants(own map[string]bool) {
 	r.constant = make(map[int]bool)
 	_, params := r.rubyDefined()
 	for i, t := range r.tokens {
-		if t.kind != 'n' || !among("read readlines foreach load_file write", t.text) || r.tok(i-1).kind != '.' || r.tok(i+1).kind != '(' || r.tok(i+2).kind != 'n' {
+		if t.kind != 'n' || !among("read readlines foreach load_file safe_load_file write", t.text) || r.tok(i-1).kind != '.' || r.tok(i+1).kind != '(' || r.tok(i+2).kind != 'n' {
 			continue
 		}
 		name := r.tok(i + 2).text
 		at := -1
 		for j, u := range r.tokens {
 			if u.kind == 'n' && u.text == name && r.rubyGiven(j) {
-				if end := r.tok(j + 3); at >= 0 || !u.line && r.tok(j-1).kind != ';' || r.tok(j+1).kind != '=' || r.tok(j+2).kind != 's' || !end.line && end.kind != ';' && end.kind != 0 {
+				if end := r.tok(j + 3); at >= 0 || !u.line && r.tok(j-1).kind != ';' || r.tok(j+1).kind != '=' || r.tok(j+2).kind != 's' || !end.line && end.kind != ';' && end.kind != 0 || strings.IndexByte("nv;\x00", end.kind) < 0 {
 					at = len(r.tokens)
 				} else {
 					at = j
 				}
 			}
 		}
-		if at < 0 || at >= len(r.tokens) || params[name] {
+		if at < 0 || at >= len(r.tokens) || params[name] || among("it _1 _2", name) {
 			continue
 		}
 		if text := r.tok(at + 2).text; text != "" && !strings.ContainsAny(text, "\\#$|~*?[]{}") && !strings.Contains(text, "://") && (r.listed == nil || r.listed[name] == nil) {
