@@ -84,8 +84,15 @@ func readsAs(s *shell.Shell, language string, code argv.Field, c *holdgate.Comma
 	if err != nil {
 		return false
 	}
-	if language == "python" {
+	switch {
+	case language == "python":
 		c.Unbound = append(c.Unbound, shadows(s)...)
+	case language == "php" && len(e.Project) > 0: // any of the project's classes may be loaded
+		for _, p := range s.Found.Facts.Paths {
+			if p.Access == collect.AccessWrite && p.Inside && (path.Ext(p.Path) == ".php" || path.Base(p.Path) == "composer.json") && !slices.Contains(c.Argv, p.Path) {
+				c.Unbound = append(c.Unbound, p.Path)
+			}
+		}
 	}
 	seen := len(e.Unseen)+len(e.Deletes) == 0
 	s.Found.Facts.Impact.Recursive = s.Found.Facts.Impact.Recursive || e.Trees

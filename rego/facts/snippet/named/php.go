@@ -12,7 +12,7 @@ var phpRules = wordRules{
 	comment:  regexp.MustCompile(`^(//|#([^\[]|$))`),
 	variable: regexp.MustCompile(`^\$[A-Za-z_]\w*`),
 	name:     regexp.MustCompile(`^\\?[A-Za-z_]\w*(\\[A-Za-z_]\w*)*`),
-	refused:  regexp.MustCompile("^(`|<<<|#\\[|\\$\\$|\\$\\{|\\?>|&\\$|@)"),
+	refused:  regexp.MustCompile("^(`|<<<|#\\[|\\$\\$|\\$\\{|\\?>)"),
 	raw:      true,
 	blocks:   true,
 	holds: func(text string) error {
@@ -109,7 +109,10 @@ func (r *wordReader) phpOwn() (map[string]bool, error) {
 			}
 			name := strings.ToLower(next.text)
 			if next.kind == 'n' && class < 0 {
-				own[name+"()"] = true
+				// Below a condition it may have the name of PHP's own, which then stays.
+				if depth == 0 && !phpAlternative.MatchString(r.code) {
+					own[name+"()"] = true
+				}
 			} else if next.kind == 'n' {
 				own["->"+name] = true
 			}
@@ -127,6 +130,9 @@ func (r *wordReader) phpOwn() (map[string]bool, error) {
 	}
 	return own, nil
 }
+
+// phpAlternative ends a block without braces.
+var phpAlternative = regexp.MustCompile(`(?i)\b(endif|endfor|endforeach|endwhile|endswitch)\b`)
 
 // phpVariable judges a variable at i.
 func (r *wordReader) phpVariable(i int, own map[string]bool) error {
@@ -199,8 +205,9 @@ func (r *wordReader) phpName(i int, own map[string]bool) error {
 		return r.phpFile(i+2, false)
 	case name == "file_put_contents" && next.kind == '(':
 		return r.phpFile(i+2, true)
-	case among("fwrite fputs fprintf fputcsv", name) && next.kind == '(' && among("STDERR STDOUT", r.tok(i+2).text):
-	case among("fgets stream_get_contents fgetcsv", name) && next.kind == '(' && r.tok(i+2).text == "STDIN":
+	case name == "fopen" && next.kind == '(':
+		return r.phpOpen(i + 2)
+	case among("fwrite fputs fprintf fputcsv fgets fgetc fgetcsv fread feof fclose rewind stream_get_contents", name) && next.kind == '(': // of what was opened here
 	case next.kind == '(' && phpCallback(name) >= 0:
 		return r.phpCalled(i+1, phpCallback(name), own)
 	case next.kind == '(' && (among(phpCalls, name) || own[name+"()"]):
@@ -213,6 +220,18 @@ func (r *wordReader) phpName(i int, own map[string]bool) error {
 		return fmt.Errorf("the name %s", t.text)
 	}
 	return nil
+}
+
+// phpOpen notes the file whose name stands at i, as fopen opens it.
+func (r *wordReader) phpOpen(i int) error {
+	mode := r.tok(i + 2)
+	switch {
+	case r.tok(i+1).kind != ',' || mode.kind != 's' || r.tok(i+3).kind != ')' || !among("r rb w wb a ab x xb", mode.text):
+		return fmt.Errorf("a file that is not known")
+	case among("php://stdin php://stdout php://stderr php://memory", r.tok(i).text) && r.tok(i).kind == 's':
+		return nil
+	}
+	return r.phpFile(i, mode.text[0] != 'r')
 }
 
 var phpConstant = regexp.MustCompile(`^\\?[A-Z][A-Z0-9_]+$`)
@@ -284,7 +303,7 @@ func (r *wordReader) phpFile(i int, write bool) error {
 		}
 		assigned := r.tok(j+1).kind == '=' && r.tok(j+2).kind != '='
 		switch {
-		case r.tok(j-1).kind == '&', r.tok(j-1).kind == '[', r.tok(j+1).kind == '[', r.tok(j+1).kind == '?', among("as list unset global static", r.tok(j-1).text), r.tok(j-1).kind == '(' && among("unset list", r.tok(j-2).text), r.tok(j-1).kind == '>' && r.tok(j-2).kind == '=', among("foreach", r.tok(j-2).text):
+		case r.tok(j-1).kind == '+' && r.tok(j-2).kind == '+', r.tok(j+1).kind == '+' && r.tok(j+2).kind == '+', r.tok(j-1).kind == '&', r.tok(j-1).kind == '[', r.tok(j+1).kind == '[', r.tok(j+1).kind == '?', among("as list unset global static", r.tok(j-1).text), r.tok(j-1).kind == '(' && among("unset list", r.tok(j-2).text), r.tok(j-1).kind == '>' && r.tok(j-2).kind == '=', among("foreach", r.tok(j-2).text):
 			return fmt.Errorf("a file that is not known")
 		case r.tok(j+1).kind != '=' && r.tok(j+2).kind == '=': // .=, +=
 			return fmt.Errorf("a file that is not known")
