@@ -95,6 +95,9 @@ func readsAs(s *shell.Shell, language string, code argv.Field, c *holdgate.Comma
 		}
 	}
 	seen := len(e.Unseen)+len(e.Deletes) == 0
+	if slices.ContainsFunc(e.Reads, func(p outcome.Place) bool { return p.Below || strings.ContainsAny(p.Path, "*?[") }) {
+		picksSecrets(s, code.Text, e.Reads)
+	}
 	s.Found.Facts.Impact.Recursive = s.Found.Facts.Impact.Recursive || e.Trees
 	for _, p := range e.Reads {
 		seen = place(s, p, collect.AccessRead) && seen
@@ -131,6 +134,18 @@ func readsAs(s *shell.Shell, language string, code argv.Field, c *holdgate.Comma
 		seen = s.Stays(argv.Field{Text: folder}) && seen
 	}
 	return seen
+}
+
+// picksSecrets notes that a program which goes through files names some that hold secrets: it
+// may look for just these.
+func picksSecrets(s *shell.Shell, code string, reads []outcome.Place) {
+	for _, m := range codeStrings.FindAllStringSubmatch(code, 200) {
+		s.Found.Tick()
+		if str := m[1] + m[2]; collect.Classify(str, collect.AccessRead) == collect.ClassSecret && !strings.ContainsAny(str, " \n") &&
+			!slices.ContainsFunc(reads, func(p outcome.Place) bool { return strings.HasSuffix(p.String(), str) }) {
+			s.Touch(argv.Field{Text: str}, collect.AccessRead)
+		}
+	}
 }
 
 // shadows are files that the line writes under the names of modules that every program
