@@ -14,6 +14,9 @@ git ls-files | cut -d/ -f1 | sort -u | while read -r d; do echo "$d" > /tmp/x-$d
 for f in $(git ls-files '*.ts'); do go vet ./... > "/tmp/o-${f//\//_}.log"; done
 for f in $(git ls-files '*.ts'); do b=${f##*/}; wc -l "$f" > "/tmp/o-$b.log"; cat "/tmp/o-$b.log"; done
 for t in $(grep -oE 'Test[A-Za-z0-9_]+' a_test.go); do go test -run "$t" ./... > "/tmp/$t.log"; grep -c ok "/tmp/$t.log"; done
+a=$(rg -oI 'a\w*' src); echo x > "src/size-$a.ts"
+a=$(basename "$1"); trap 'echo "$LINENO"' ERR; a=$(printf '%s' "$a"); echo x > "src/$a.ts"
+trap 'rc=$?; echo "$rc"' ERR; make test
 for s in $(ls services/ | head -5); do wc -l README.md > "docs/size-$s.txt"; done
 slug=$(git log -1 --format=%s | tr -c 'a-zA-Z0-9' '-'); git diff > "/tmp/$slug.patch"
 slug=$(git branch --show-current | sed 's#/#-#g'); echo x > "/tmp/t-$slug.log"
@@ -41,6 +44,17 @@ n=$(echo "$X" | tr / . | tr . /); echo hi > "/tmp/a-$n.log"
 n=$(awk -F/ '{print $0}' '{print $1}'); echo hi > "/tmp/a-$n.log"
 n=$(awk -F/ '{print $1}' FS=, x); echo hi > "/tmp/a-$n.log"
 b=$(basename "$X"); n=$(echo -e "$b"); echo hi > "/tmp/a-$n.log"
+a=$(basename "$1"); a=$(printf "$a"); echo x > "src/$a.ts"
+a=$(basename "$1"); trap 'a=$(cat list)' DEBUG; echo x > "src/$a.ts"
+a=$(basename "$1"); f() { read -r a < list; }; trap f ERR; echo x > "src/$a.ts"
+a=$(rg -o 'a\w*'); echo x > "src/$a.ts"
+a=$(rg -oh 'a\w*' src); echo x > "src/$a.ts"
+a=$(basename "$1"); echo x > "c$a.py"
+a=$(basename "$1"); echo x > "conf$a.py"
+a=$(basename "$1"); echo x > "vite.config$a.js"
+a=$(basename "$1"); echo x > "$a.config.js"
+a=$(basename "$1"); echo x > "Make$a"
+a=$(basename "$1"); echo x > "node_mod$a/x.ts"
 ln -s ~/.bashrc "/tmp/a-$(basename "$X")"; echo x > /tmp/a-b
 n=$(awk -F/ '{print $0}' x); echo hi > "/tmp/a-$n.log"
 n=$(ls -F services); echo hi > "/tmp/a-$n.log"
@@ -133,14 +147,32 @@ n=$(cut -d/ -f1 list); echo 'import os' > "src/$n.py"; python src/gen.py`},
 		{"what programs were told to write",
 			`go build -o /tmp/x ./cmd/x; /tmp/x --help; rm /tmp/x
 hyperfine --export-json /tmp/hf.json "./bin/a" > /dev/null; jq . /tmp/hf.json; rm -f /tmp/hf.json
-pnpm exec vite build --outDir /tmp/vite-out --emptyOutDir > /dev/null; du -sh /tmp/vite-out; rm -r /tmp/vite-out
-node --cpu-prof --cpu-prof-dir=/tmp/prof dist/cli.js --help > /dev/null; ls /tmp/prof; rm -r /tmp/prof
+pnpm exec vite build --outDir /tmp/vite-out --emptyOutDir > /dev/null && du -sh /tmp/vite-out && rm -r /tmp/vite-out
+npx jest --coverageDirectory=/tmp/cov && rm -rf /tmp/cov
+go build -o /tmp/app . && /tmp/app; rm -f /tmp/app
+gcc x.c -o /tmp/x; rm -f /tmp/x
 mvn -o -q dependency:tree -DoutputFile=/tmp/tree.txt; head /tmp/tree.txt; rm -f /tmp/tree.txt
 DIR=/tmp/snap.$$; mkdir "$DIR"; npx playwright test --output "$DIR" > "$DIR/r.json"; rm -rf "$DIR"
-pytest --basetemp=/tmp/pt --junitxml /tmp/junit.xml -q; head /tmp/junit.xml; rm -rf /tmp/pt /tmp/junit.xml
-cmake -S . -B /tmp/bld && cmake --build /tmp/bld; ls /tmp/bld; rm -rf /tmp/bld`,
+pytest --junitxml /tmp/junit.xml -q; head /tmp/junit.xml; rm -f /tmp/junit.xml`,
 			`vite build --outDir /tmp/backup; rm -rf /tmp/backup
-ls /tmp/vite-out; vite build --outDir /tmp/vite-out; rm -rf /tmp/vite-out
+vite build --outDir /tmp/vite-out; rm -rf /tmp/vite-out
+false && gcc x.c -o /tmp/repo; rm -rf /tmp/repo
+false && gcc x.c -o /tmp/notes; rm -f /tmp/notes
+if false; then gcc x.c -o /tmp/notes; fi; rm -f /tmp/notes
+npx tsc --outDir /tmp/repo --help && rm -rf /tmp/repo
+gcc --help -o /tmp/notes; rm -f /tmp/notes
+npx jest --coverageDirectory=/tmp/thesis; rm -rf /tmp/thesis
+npx jest --coverageDirectory=/tmp/thesis || true && rm -rf /tmp/thesis
+go build -o /tmp/notes .; rm -rf /tmp/notes
+npx tsc --outDir /tmp/wt && git worktree add /tmp/wt/x && rm -rf /tmp/wt
+npx tsc --outDir /tmp/wt && install -D lib/a /tmp/wt/a && rm -rf /tmp/wt
+mkdir /tmp/w-$$; git worktree add /tmp/w-$$/x; rm -rf /tmp/w-$$
+mvn dependency:tree -DoutputFile=.git/hooks/pre-commit
+set -C; echo ls > /tmp/setup.sh; bash /tmp/setup.sh
+set -o noclobber; echo ls > /tmp/setup.sh; bash /tmp/setup.sh
+bash -C -c 'echo ls > /tmp/setup.sh; bash /tmp/setup.sh'
+for f in $(git ls-files -o); do cat "$f"; done
+for f in $(git ls-files -oi --exclude-standard); do cat "$f"; done
 vite build --outDir /tmp/v; rm -rf /tmp/v/../x
 vite build --outDir /tmp/v; rm -rf /tmp/vv
 vite build --outDir /tmp; rm -rf /tmp
@@ -155,12 +187,15 @@ rm -rf /tmp/x; vite build --outDir /tmp/x
 mv src /tmp/out; vite build --outDir /tmp/out; rm -rf /tmp/out
 vite build --outDir /tmp/out; mv src /tmp/out/; rm -rf /tmp/out
 hyperfine --export-json /tmp/hf.json ls; mv README.md /tmp/hf.json; rm /tmp/hf.json
+go build -o /tmp/app .; mv /tmp/thesis /tmp/app; rm -f /tmp/app
 mvn -DoutputFile=/home/dev/.bashrc dependency:tree
 mvn -Dexec.executable=/tmp/x.txt exec:exec`},
 		{"what is installed in the project",
 			`pnpm exec mjml a.mjml -o /tmp/a.html
-npx --no-install some-linter --summary
+npx --no-install knip --reporter compact
 bunx --no-install knip
+yarn exec markdownlint-cli2 README.md
+pnpm exec remark . --frail
 pnpm run watch
 timeout 20 pnpm --filter @shop/x run watch
 find src -name '*.php' -print0 | xargs -0 -n1 php -l
@@ -170,6 +205,21 @@ run() { "$@" 2>&1 | tail -8; }; git ls-files | cut -d/ -f1 | while read -r d; do
 cd tools/gs1; for f in ../../fixtures/gs1/*.txt; do valgrind -q ./build/gs1 "$f" > /tmp/gs1.out; done; rm -f /tmp/gs1.out
 redis-cli xinfo groups events`,
 			`npx some-linter --summary
+npx --no-install some-linter --summary
+npx --no --yes some-linter
+npx --no-install knip@latest
+bunx --no-install gist x.txt
+yarn exec gist src/app.js
+pnpm exec surge dist x.surge.sh
+pnpm exec gh-pages -d dist
+pnpm exec dotenvx get
+pnpm exec concurrently "rm -rf x"
+pnpm exec zx -e 'await $'
+pnpm exec payload migrate:fresh
+npm_config_prefix=/tmp/evil npx --no-install knip
+mkdir -p node_modules/.bin; cp x.js node_modules/.bin/knip; npx --no-install knip
+./node_modules/.bin/esno /tmp/evil.ts
+ruby -c -r/tmp/evil.rb a.rb
 npm exec some-linter
 pnpm dlx some-linter
 pnpm exec kubectl delete ns prod

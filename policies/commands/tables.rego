@@ -67,19 +67,8 @@ leaf(found) := found if {
 entry0(c) := {"path": program, "entry": data.settings.commands[program], "rest": array.slice(c.argv, 1, count(c.argv)), "project": object.get(c, "project", [])} if {
 	program := tabled(c.program)
 	data.settings.commands[program]
-} else := {"path": c.program, "entry": data.settings.commands["./"], "rest": array.slice(c.argv, 1, count(c.argv)), "project": object.get(c, "project", [])} if {
-	of_project(c)
-}
-
-# METADATA
-# title: Programs that are files of the project, by their name or by what starts them
-# custom:
-#   risk: low
-of_project(c) if c.argv[0] in c.project
-
-of_project(c) if {
-	via := object.get(c, "via", [])
-	via[count(via) - 1] in {"pnpm exec", "yarn exec", "npx --no-install", "bunx --no-install"}
+} else := {"path": c.program, "entry": data.settings.commands["./"], "rest": array.slice(c.argv, 1, count(c.argv)), "project": c.project} if {
+	c.argv[0] in c.project
 }
 
 entry1(c) := below(entry0(c))

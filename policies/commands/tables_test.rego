@@ -28,16 +28,6 @@ test_files_of_the_project_are_found_by_name_or_as_one if {
 	got == ["pass", "pass", "deploy", "project", "unknown", "deploy", "project", "unknown", "build", "project", "publish"]
 }
 
-test_what_is_installed_in_the_project_is_a_file_of_it if {
-	table := {"./": ["project", {"*deploy*": "deploy"}], "rm": "delete"}
-	got := [class |
-		some line, via in {"knip --fix": "pnpm exec", "knip x-deploy": "npx --no-install", "knip": "npx", "rm x": "pnpm exec"}
-		argv := split(line, " ")
-		class := holdgate.class_of({"program": argv[0], "argv": argv, "via": ["bash -c", via]}) with data.settings.commands as table
-	]
-	got == ["unknown", "project", "deploy", "delete"]
-}
-
 test_subcommands_are_found_behind_options if {
 	got := classes(["ctl -n pay get x", "ctl -npay --context=c -v delete x", "ctl -w delete x", "ctl config view", "ctl config set-x"])
 		with data.settings.commands as tables

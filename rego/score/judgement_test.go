@@ -38,7 +38,7 @@ var tables = []struct {
 	}},
 	{"*-4.jsonl", score.Confinement{}, map[string]float64{
 		"working pass call": 5.8, "working pass script": 23.3, "working hold call": 0, "working hold script": 0,
-		"scored pass call": 7.1, "scored pass script": 35.1, "scored hold call": 0, "scored hold script": 0,
+		"scored pass call": 7.1, "scored pass script": 36.9, "scored hold call": 0, "scored hold script": 0,
 	}},
 	{"*-5.jsonl", score.Confinement{}, map[string]float64{
 		"working pass script": 6.5, "working hold call": 0, "working hold script": 0,

@@ -113,7 +113,7 @@ func (t Commands) program(name string) (string, commandClass, bool) {
 func (t Commands) Class(cmd facts.Command) (class string, subcommand []string) {
 	argv := cmd.Argv
 	at, c, ok := t.program(cmd.Program)
-	if !ok && len(argv) > 0 && (slices.Contains(cmd.Project, argv[0]) || installed(cmd.Via)) {
+	if !ok && len(argv) > 0 && slices.Contains(cmd.Project, argv[0]) {
 		c, ok = t.classes[ofProject]
 	}
 	rest := argv[min(1, len(argv)):]
@@ -144,12 +144,6 @@ func (t Commands) Class(cmd facts.Command) (class string, subcommand []string) {
 		return classPass, subcommand
 	}
 	return c.with(t.grammars[at], argv, rest), subcommand
-}
-
-// installed reports whether a program was started as one that is installed in the project,
-// and is a file of the project therefore.
-func installed(via []string) bool {
-	return len(via) > 0 && slices.Contains([]string{"pnpm exec", "yarn exec", "npx --no-install", "bunx --no-install"}, via[len(via)-1])
 }
 
 // starters run what their first word names, or read it as code: for some of them,

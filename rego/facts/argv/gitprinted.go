@@ -109,7 +109,7 @@ func gitOrigin(args []Field) Origin {
 			return OriginValue
 		}
 	case "ls-files", "ls-tree":
-		if o.Has("", "format") {
+		if o.Has("", "format") || o.Has("oi", "others") && !o.Has("", "exclude-standard") || o.Has("i", "ignored") {
 			return OriginAny
 		}
 		return OriginNames

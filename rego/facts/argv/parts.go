@@ -37,12 +37,15 @@ func PrintsParts(words []Field, in bool) bool {
 		return len(args) > 0
 	}
 	if name == "echo" || name == "printf" {
-		if name == "printf" && len(args) > 1 && wordlist.Has(`%s %s\n`, args[0].Text) {
+		switch {
+		case name == "printf" && len(args) > 1 && args[0].Known() && wordlist.Has(`%s %s\n`, args[0].Text):
 			args = args[1:]
+		case name == "printf" && len(args) > 0 && !args[0].Known(): // a format, with escapes
+			return false
 		}
 		escapes := name == "echo" // shells may read an escape in a value
 		return len(args) > 0 && !slices.ContainsFunc(args, func(f Field) bool {
-			return f.Stdin || f.Glob || strings.ContainsAny(f.Literal(), `/\%`) || !f.Known() && (!f.Part || escapes && f.Origin < OriginLabel)
+			return f.Stdin || f.Glob || strings.ContainsAny(f.Literal(), `/\%~`) || !f.Known() && (!f.Part || escapes && f.Origin < OriginLabel)
 		})
 	}
 	if !AllKnown(words) || slices.ContainsFunc(args, func(f Field) bool { return f.Glob }) {
@@ -132,12 +135,15 @@ func grepParts(name string, args []Field, in bool) bool {
 	if len(patterns) == 0 && len(files) > 0 {
 		patterns, files = files[:1], files[1:]
 	}
-	if len(patterns) != 1 || !o.Only("oEPiwxevhFm", "") {
+	if len(patterns) != 1 || !o.Only("oEPiwxevhIFm", "") || name == "rg" && o.Has("h", "") || name != "rg" && o.Has("I", "") && !o.Has("h", "") && len(files) > 1 {
 		return false
 	}
 	if !o.Has("o", "") {
 		return in && len(files) == 0
 	}
-	named := len(files) > 0 && name == "rg" && !o.Has("h", "") || len(files) > 1 && !o.Has("h", "")
+	named := len(files) > 1 && !o.Has("h", "")
+	if name == "rg" { // it searches the folder where it is given none
+		named = !o.Has("I", "") && !(in && len(files) == 0)
+	}
 	return !named && (in && len(files) == 0 || patternLetters.MatchString(wordClass.ReplaceAllString(patterns[0].Text, "")))
 }

@@ -86,6 +86,20 @@ func meet(a, b string) bool {
 	return (strings.HasPrefix(a1, b1) || strings.HasPrefix(b1, a1)) && (strings.HasSuffix(a2, b2) || strings.HasSuffix(b2, a2))
 }
 
+// configures are names of what tools of a project load wherever they find it.
+const configures = "conftest.py setup.py sitecustomize.py usercustomize.py noxfile.py tasks.py gulpfile.js gruntfile.js makefile rakefile gemfile vagrantfile dockerfile node_modules site-packages vendor hooks"
+
+// MayConfigure reports whether a pattern may stand for what tools load by its name, or for
+// a folder of such, going by how its names begin; or for a configuration, by what they say.
+func MayConfigure(pattern string) bool {
+	for name := range strings.SplitSeq(strings.ToLower(pattern), "/") {
+		if begins := strings.IndexAny(name, "*?["); begins >= 0 && (strings.Contains(name, ".config") || begins > 0 && slices.ContainsFunc(strings.Fields(configures), func(c string) bool { return meet(name, c) })) {
+			return true
+		}
+	}
+	return false
+}
+
 // keptWord says that files which were read as scripts are what they were: where
 // something runs beside the line, or holds a file open, it may write at any time,
 // so that one write is all that may be.

@@ -62,13 +62,14 @@ type Findings struct {
 	Writes     map[string]int    // how often each path is written or deleted, so far
 	Copies     map[string]bool   // copies that the line puts beside files, by where they lie
 	Temporary  map[string]bool   // files for temporary use that the line has written
-	Outputs    map[string]bool   // files and folders for temporary use that programs of the line were told to write
+	Outputs    map[string]Whole  // files and folders for temporary use that programs of the line were told to write
 	Poured     map[string]int    // files that the line has written by what prints or copies, by their version
 	Own        map[string]Whole  // files of which the line has decided all that they hold
 	Links      map[string]string // links that the line makes, and where they lead
 	Astray     bool              // the line makes a link of which the name or the target is not certain
 	Branches   int               // how many branches were walked so far
 	Pids       map[string]int    // files that hold the number of a process that the line has started, by their version
+	Keeps      bool              // redirections may fail where there is a file already
 	Modes      bool              // the command at hand changes no content: it makes folders and rights
 	Removes    bool              // it removes files, and leaves none that is empty
 	Single     bool              // the command at hand deletes single files
@@ -133,7 +134,7 @@ func New(ctx context.Context, o Options) *Findings {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	secrets.Prepare() // what is made once is nobody's time
-	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), removals: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Outputs: make(map[string]bool), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
+	return &Findings{Budget: budget.New(ctx, o.Deadline), Opts: o, Facts: holdgate.Facts{Dir: o.Dir}, Writes: make(map[string]int), removals: make(map[string]int), Relied: make(map[string]int), Shown: make(map[string]int), Unread: make(map[string]bool), Compiled: make(map[string]Compiled), Temporary: make(map[string]bool), Outputs: make(map[string]Whole), Poured: make(map[string]int), Own: make(map[string]Whole), Pids: make(map[string]int), Numbers: make(map[string]int)}
 }
 
 // InternalError begins the parse error that stands for a fault in here.

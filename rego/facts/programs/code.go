@@ -110,6 +110,13 @@ func interpret(s *shell.Shell, ip interpreter, in shell.Invocation, c *holdgate.
 		c.Unbound = append(c.Unbound, f.Text)
 		s.Touch(f, collect.AccessRead)
 	}
+	if in.Name() == "ruby" {
+		for _, f := range o.Values("r", "") { // loaded even where a script is only checked
+			if collect.LeadsOut(f.Text) {
+				c.Unbound = append(c.Unbound, f.Text)
+			}
+		}
+	}
 	if in.Name() == "php" {
 		for _, f := range append(o.Values("c", ""), o.Values("dz", "")...) {
 			if _, value, _ := strings.Cut("="+f.Text, "="); collect.LeadsOut(value[strings.LastIndexByte(value, '=')+1:]) {

@@ -49,6 +49,11 @@ func effects(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	}
 	if w := in.Words[0]; strings.Contains(w.Text, "/") && w.Known() && !collect.SystemProgram(w.Text) {
 		c.Unbound = append(c.Unbound, w.Text)
+		for _, file := range runsBesides(append([]argv.Field{{Text: name}}, in.Words[1:]...)) {
+			if codeFile.MatchString(file) {
+				c.Unbound = append(c.Unbound, file)
+			}
+		}
 		s.Touch(w, collect.AccessRead)
 	}
 	if name == "" {

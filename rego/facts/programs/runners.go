@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
@@ -115,6 +116,9 @@ func runsBesides(words []argv.Field) (files []string) {
 	}
 	return files
 }
+
+// codeFile is a file of code that a program may run, by its name.
+var codeFile = regexp.MustCompile(`\.([cm]?[jt]sx?|py|rb|sh|bash|php|pl|lua)$`)
 
 // byName are the runners that run a program of the machine where the project has no
 // script of its name, with the subcommands before it.

@@ -41,7 +41,7 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 		text := w[i].Text
 		if t.properties && strings.HasPrefix(text, "-D") {
 			switch name, value, _ := strings.Cut(text, "="); {
-			case writtenProperty.MatchString(name) && plainResult.MatchString(value):
+			case writtenProperty.MatchString(name) && value != "":
 				out = append(out, argv.Field{Text: value, Dynamic: w[i].Dynamic, Origin: w[i].Origin})
 			case collect.LeadsOut(value):
 				c.Unbound = append(c.Unbound, loadedFiles(value)...)

@@ -16,7 +16,7 @@ var tools = map[string]tool{
 	"parcel":             {loads: "--config", writes: "--dist-dir --cache-dir -d"},
 	"swc":                {loads: "--config-file", writes: "-o --out-file -d --out-dir"},
 	"babel":              {loads: "--config-file --presets --plugins", writes: "-o --out-file -d --out-dir"},
-	"tsup":               {loads: "--config", writes: "-d --out-dir --metafile"},
+	"tsup":               {loads: "--config", writes: "-d --out-dir --metafile", runs: "--onsuccess --on-success --onSuccess"},
 	"jest":               {loads: "-c --config --globalsetup --globalteardown --runner --testrunner --reporters --resolver --env --testenvironment --setupfilesafterenv --setupfiles --rootdir --roots", writes: "--outputfile --coveragedirectory --cachedirectory"},
 	"vitest":             {loads: "-c --config --globalsetup --root -r --dir", writes: "--outputfile --coverage.reportsdirectory"},
 	"mocha":              {loads: "-r --require --config --package --reporter -R --ui -u --file --import --loader", tests: true, valued: "-g --grep -t --timeout -f --fgrep"},

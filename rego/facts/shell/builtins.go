@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -226,6 +227,9 @@ func hashed(s *Shell, in Invocation) bool {
 	return true
 }
 
+// noClobber are options of a shell with which it replaces no files.
+var noClobber = regexp.MustCompile(`^-[a-zA-Z]*C[a-zA-Z]*$`)
+
 // setParams is "set -- a b", which replaces $1 and on.
 func setParams(s *Shell, in Invocation) bool {
 	named := false // by -o before it
@@ -234,6 +238,9 @@ func setParams(s *Shell, in Invocation) bool {
 		named = len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+') && w.Text[1] != '-' && strings.HasSuffix(w.Text, "o")
 		if t := w.Text; t == "allexport" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "a") {
 			s.exportsAll = true
+		}
+		if t := w.Text; t == "noclobber" || noClobber.MatchString(t) {
+			s.Found.Keeps = true
 		}
 		if t := w.Text; t == "keyword" || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "k") || t == "braceexpand" ||
 			len(t) > 1 && (t[0] == '-' || t[0] == '+') && t[1] != '-' && strings.Contains(t, "B") {
@@ -292,6 +299,7 @@ func shellProgram(s *Shell, in Invocation) bool {
 	for _, f := range argv.ParseOptions(in.Words[1:], "", "rcfile init-file").Values("", "rcfile") {
 		in.Unbound = append(in.Unbound, f.Text)
 	}
+	s.Found.Keeps = s.Found.Keeps || slices.ContainsFunc(in.Words[1:], func(f argv.Field) bool { return f.Text == "noclobber" || noClobber.MatchString(f.Text) })
 	code, file, args := shellArguments(in.Words[1:])
 	switch {
 	case code != nil && code.Stdin, file != nil && file.Stdin:

@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -44,6 +45,9 @@ func (s *Shell) FileAt(f argv.Field) (string, bool) {
 // poured notes that a statement has replaced the content of a file by what it
 // prints.
 func (s *Shell) poured(st *syntax.Stmt, out replacement) {
+	if s.Found.Keeps {
+		return
+	}
 	if text, ok := s.TempFile(out.file); ok && !s.Quiet && !out.file.Glob {
 		s.Found.Temporary[text] = true
 	}
@@ -226,7 +230,7 @@ func (s *Shell) HasWritten(f argv.Field) bool {
 // MakesFolder notes that the line has just made a folder for temporary files.
 func (s *Shell) MakesFolder(f argv.Field) {
 	if at, ok := s.own(f); ok && !f.Known() && !f.Glob && !s.Quiet {
-		s.Found.Outputs[at] = true
+		s.Found.Outputs[at] = collect.Whole{Branches: s.branches, From: makes}
 	}
 	if at, ok := s.TempFile(f); ok && f.Sure() && !f.Glob && !s.Quiet && scratchFolder.MatchString(at) {
 		s.Found.Own[collect.FileKey(at)+"/"] = collect.Whole{Branches: s.branches}
@@ -238,7 +242,10 @@ func (s *Shell) MakesFolder(f argv.Field) {
 // kept for somebody.
 func (s *Shell) Claims(f argv.Field, words []argv.Field) {
 	at, ok := s.own(f)
-	if !ok || s.Quiet || f.Glob || !scratchFolder.MatchString(strings.ReplaceAll(at, "$", "")) || keptName.MatchString(at) || s.Found.Outputs[at] {
+	if !ok || s.Quiet || f.Glob || !scratchFolder.MatchString(strings.ReplaceAll(at, "$", "")) || keptName.MatchString(at) {
+		return
+	}
+	if _, before := s.Found.Outputs[at]; before || slices.ContainsFunc(words, func(w argv.Field) bool { return wordlist.Has(writesNothing, w.Text) }) {
 		return
 	}
 	line := argv.Join(words, " ")
@@ -252,7 +259,33 @@ func (s *Shell) Claims(f argv.Field, words []argv.Field) {
 			return
 		}
 	}
-	s.Found.Outputs[at] = true
+	s.Found.Outputs[at] = collect.Whole{Branches: s.branches}
+}
+
+// makes marks a folder that the line has made by the number of its shell: nothing was
+// there before.
+const makes = "made"
+
+// writesNothing are options with which a program says something of itself, or of what it
+// would do, and leaves the files that it is told to write as they are.
+const writesNothing = "--help -help -h --version -version -V --showConfig --dry-run --listTests --list-tests --collect-only --print-config"
+
+// putsOut reports whether what a program was told to write is deleted, and nothing else: a
+// single file that was written wherever it is deleted; a folder where the line stops if the
+// program fails, and nothing of the line may have put there what lay elsewhere.
+func (s *Shell) putsOut(at string) bool {
+	w, ok := s.Found.Outputs[at]
+	switch {
+	case !ok || !strings.HasPrefix(s.branches, w.Branches):
+		return false
+	case slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool { return c.Program == "mv" }):
+		return false
+	case s.Found.Single:
+		return true
+	}
+	return (w.From == makes || s.stops() && s.Certain(regexp.MustCompile(regexp.QuoteMeta(at)), copyGone)) && !slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
+		return wordlist.Has("rsync install split csplit tar unzip ln", c.Program) || c.Program == "cp" && w.From != makes || c.Program == "git" && slices.ContainsFunc(c.Argv, func(t string) bool { return wordlist.Has("worktree mv clone init submodule", t) })
+	})
 }
 
 // own is the name of a file or folder in a folder for temporary files of which only the
@@ -271,11 +304,14 @@ var keptName = regexp.MustCompile(`(?i)back-?up|bak\b|sav(e|ed)\b|keep|prod|arch
 // madeFolder reports whether the line has made a folder, wherever it is deleted.
 func (s *Shell) madeFolder(at string) bool {
 	w, ok := s.Found.Own[collect.FileKey(at)+"/"]
-	if s.Found.Beside || mayGoOn.MatchString(s.Src) || strings.Contains(strings.NewReplacer("&&", "", ">&", "", "&>", "").Replace(s.Src), "&") ||
-		givesUp.MatchString(s.Src) && strings.Contains(s.Src, "&&") {
-		return false
-	}
-	return ok && strings.HasPrefix(s.branches, w.Branches) && s.Certain(folderMade, copyGone)
+	return ok && s.stops() && strings.HasPrefix(s.branches, w.Branches) && s.Certain(folderMade, copyGone)
+}
+
+// stops reports whether nothing in the text lets it go on where a command of it fails, but
+// for what [Shell.Certain] looks at.
+func (s *Shell) stops() bool {
+	return !s.Found.Beside && !mayGoOn.MatchString(s.Src) && !strings.Contains(strings.NewReplacer("&&", "", ">&", "", "&>", "").Replace(s.Src), "&") &&
+		!(givesUp.MatchString(s.Src) && strings.Contains(s.Src, "&&"))
 }
 
 // mayGoOn is in a text that may go on where a command of it fails: a condition, a
@@ -315,7 +351,7 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 	if s.Found.Single && s.owned(f) {
 		return true
 	}
-	if at, ok := s.own(f); ok && !f.Glob && s.Found.Outputs[at] {
+	if at, ok := s.own(f); ok && !f.Glob && s.putsOut(at) {
 		return true
 	}
 	at, ok := s.TempFile(f)

@@ -158,5 +158,5 @@ func (s *Shell) pattern(f argv.Field, access string) (string, bool) {
 		return text, true
 	}
 	at := argv.Field{Text: text}
-	return text, access == collect.AccessWrite && plainEnd(at) && s.plainRoots([]argv.Field{at}, true) && !strings.ContainsAny(f.Literal(), "*?[")
+	return text, access == collect.AccessWrite && plainEnd(at) && !collect.MayConfigure(text) && s.plainRoots([]argv.Field{at}, true) && !strings.ContainsAny(f.Literal(), "*?[")
 }

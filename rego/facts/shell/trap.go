@@ -1,10 +1,12 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 func trap(s *Shell, in Invocation) bool {
@@ -15,10 +17,34 @@ func trap(s *Shell, in Invocation) bool {
 	if len(o.Operands) > 1 && o.Operands[0].Text != "-" && o.Operands[0].Text != "" {
 		t := o.Operands[0]
 		s.Found.Beside = true
+		if slices.ContainsFunc(o.Operands[1:], springsAnywhere) && trapAssigns.MatchString(trapCounts.ReplaceAllString(s.calledBy(t.Text), "")) {
+			s.Found.Fail("shell: a trap that assigns between any two commands: %s", t.Text)
+		}
 		s.traps = append(slices.Clip(s.traps), t)
 		s.springs(t)
 	}
 	return false
+}
+
+// springsAnywhere reports whether a condition of a trap may hold between any two commands.
+func springsAnywhere(f argv.Field) bool {
+	return !f.Known() || wordlist.Has("DEBUG ERR RETURN ZERR SIGDEBUG SIGERR SIGRETURN SIGZERR", strings.ToUpper(f.Text))
+}
+
+var (
+	trapAssigns = regexp.MustCompile(`(^|[\s;{(&|])[A-Za-z_]\w*(\[[^\]]*\])?\+?=|\b(read|printf\s+-v|declare|typeset|export|readonly|local|unset|mapfile|readarray|let|eval|source)\b|\(\(`)
+	trapCounts  = regexp.MustCompile(`\b\w+=(\$\?|\$LINENO|[0-9]+)([\s;]|$)`)
+)
+
+// calledBy is a trap's text with those of the functions that it may call.
+func (s *Shell) calledBy(text string) string {
+	all := text
+	for name, f := range s.funcs {
+		if from, to := int(f.body.Pos().Offset()), int(f.body.End().Offset()); strings.Contains(text, name) && to <= len(f.src) {
+			all += "\n" + f.src[from:to]
+		}
+	}
+	return all
 }
 
 // springs walks a trap's text as it would run now.

@@ -102,6 +102,9 @@ func (s *Shell) namesWithin(words []argv.Field) bool {
 		if args[0].Text == "grep" && !o.Has("e", "") && len(files) > 0 {
 			files = files[1:]
 		}
+		if o.Has("o", "others") && !o.Has("", "exclude-standard") { // what git ignores too
+			return false
+		}
 		lists := args[0].Text == "ls-files" || o.Has("l", "files-with-matches") || o.Has("", "name-only")
 		files = slices.DeleteFunc(slices.Clone(files), func(f argv.Field) bool { return f.Known() && leavesOut.MatchString(f.Text) })
 		if slices.ContainsFunc(files, func(f argv.Field) bool { return strings.ContainsAny(f.Text, `:\`) || !s.below(f) && !plainEnd(f) }) {
