@@ -113,6 +113,7 @@ func (q *Queue) keepTime(ctx context.Context) {
 		q.timer.set(time.Now().Add(maxSleep))
 		q.timer.expect(0)
 		next, err := q.doDue(ctx)
+		saved := q.Sessions.Save(ctx) // before those that nothing was heard of are forgotten
 		if err == nil && time.Since(collected) >= collectEvery {
 			collected = time.Now()
 			for _, old := range []func(context.Context) error{q.collect, q.forget, q.Refusals.Forget, q.Sessions.Forget, q.Tasks.Forget} {
@@ -120,7 +121,7 @@ func (q *Queue) keepTime(ctx context.Context) {
 				err = errors.Join(err, old(ctx))
 			}
 		}
-		err = errors.Join(err, q.Sessions.Save(ctx))
+		err = errors.Join(err, saved)
 		if err != nil {
 			if ctx.Err() != nil {
 				return

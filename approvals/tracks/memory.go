@@ -50,18 +50,21 @@ func (ts *allTracks) learn(r *sessions.Record) *Track {
 		ts.open[k] = s
 	}
 	s.used = time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Revision > s.record.Revision {
-		s.record = r
-	}
+	s.learn(r)
 	return s
 }
 
-// drop forgets the sessions that were used least lately.
+// drop forgets the sessions that were used least lately. What was used and is not stored
+// is forgotten only where there are twice as many as there should be: an agent can name
+// sessions that the store has no room for.
 func (ts *allTracks) drop() {
-	all := slices.SortedFunc(maps.Keys(ts.open), func(a, b sessionKey) int { return ts.open[a].used.Compare(ts.open[b].used) })
-	for _, k := range all[:len(all)/8] {
+	stored := maps.Clone(ts.open)
+	maps.DeleteFunc(stored, func(_ sessionKey, s *Track) bool { return s.onlyHere() })
+	if len(ts.open) >= 2*maxTracks {
+		stored = ts.open
+	}
+	old := slices.SortedFunc(maps.Keys(stored), func(a, b sessionKey) int { return ts.open[a].used.Compare(ts.open[b].used) })
+	for _, k := range old[:min(len(old), len(ts.open)/8)] {
 		delete(ts.open, k)
 	}
 }

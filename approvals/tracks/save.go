@@ -65,7 +65,7 @@ type changedSession struct {
 	record *sessions.Record
 	must   bool
 	track  *Track
-	taken  unsaved // from the track
+	taken  *unsaved // from the track
 	saved  bool
 }
 
@@ -73,11 +73,11 @@ type changedSession struct {
 func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 	for k, s := range all.of {
 		if s.track = p.tracks.find(k); s.track != nil {
-			s.taken = s.track.takeUnsaved()
+			s.taken = s.track.takeUnsaved(s.record.Revision + 1)
+			s.record.Counts = s.record.Counts.Plus(s.taken.counts)
+			s.record.Results = s.record.Results.Plus(s.taken.results)
+			s.record.Usage = s.record.Usage.Plus(s.taken.usage)
 		}
-		s.record.Counts = s.record.Counts.Plus(s.taken.counts)
-		s.record.Results = s.record.Results.Plus(s.taken.results)
-		s.record.Usage = s.record.Usage.Plus(s.taken.usage)
 		s.record.Last = c.Now
 		err := sessions.Save(c.Tx, s.record)
 		if errors.Is(err, sessions.ErrTooMany) {

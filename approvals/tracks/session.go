@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -138,12 +139,17 @@ func (p *Keeper) List(ctx context.Context, agent string) ([]Session, error) {
 	return list, nil
 }
 
-// Used is what the sessions of each agent have used, as far as they are known.
+// Used is what the sessions of each agent have used, as far as they are known. Where they
+// have costs in several currencies, that of the session counts which was heard of last.
 func (p *Keeper) Used(ctx context.Context) (map[string]holdgate.Usage, error) {
-	of := map[sessionKey]holdgate.Usage{}
+	type session struct {
+		record *sessions.Record
+		used   holdgate.Usage
+	}
+	of := map[sessionKey]session{}
 	err := p.b.Store.View(ctx, func(tx store.Tx) error {
 		return sessions.Each(tx, func(r *sessions.Record) error {
-			of[sessionKey{r.Agent, r.ID}] = r.Usage
+			of[sessionKey{r.Agent, r.ID}] = session{r, r.Usage}
 			return nil
 		})
 	})
@@ -152,11 +158,13 @@ func (p *Keeper) Used(ctx context.Context) (map[string]holdgate.Usage, error) {
 	}
 	for _, t := range p.tracks.all() {
 		r := t.Record()
-		of[sessionKey{r.Agent, r.ID}] = t.Usage()
+		of[sessionKey{r.Agent, r.ID}] = session{r, t.Usage()}
 	}
 	sums := map[string]holdgate.Usage{}
-	for k, u := range of {
-		sums[k.agent] = sums[k.agent].Plus(u)
+	for _, s := range slices.SortedFunc(maps.Values(of), func(a, b session) int {
+		return cmp.Or(a.record.Last.Compare(b.record.Last), cmp.Compare(a.record.ID, b.record.ID))
+	}) {
+		sums[s.record.Agent] = sums[s.record.Agent].Plus(s.used)
 	}
 	return sums, nil
 }

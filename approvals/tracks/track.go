@@ -1,6 +1,7 @@
 package tracks
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type Track struct {
 	mu      sync.Mutex
 	record  *sessions.Record
 	unsaved unsaved
+	taken   []*unsaved // to be stored, and neither in the record nor given back yet
 	repeats map[holdgate.Digest]*repeat
 	oldest  *repeat // of repeats
 	newest  *repeat
@@ -40,9 +42,10 @@ type Track struct {
 
 // unsaved is what has happened since the record was written.
 type unsaved struct {
-	counts  sessions.Counts
-	results sessions.Results
-	usage   holdgate.Usage
+	revision uint64 // of the record that has it, once it was taken
+	counts   sessions.Counts
+	results  sessions.Results
+	usage    holdgate.Usage
 }
 
 // A repeat is a call that was made again and again.
@@ -94,21 +97,33 @@ func (s *Track) Taint() []string {
 func (s *Track) Counts() sessions.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record.Counts.Plus(s.unsaved.counts)
+	n := s.record.Counts
+	for _, u := range s.taken {
+		n = n.Plus(u.counts)
+	}
+	return n.Plus(s.unsaved.counts)
 }
 
 // Results are how the session's latest tools ended.
 func (s *Track) Results() sessions.Results {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record.Results.Plus(s.unsaved.results)
+	how := s.record.Results
+	for _, u := range s.taken {
+		how = how.Plus(u.results)
+	}
+	return how.Plus(s.unsaved.results)
 }
 
 // Usage is what the answers to the session have used.
 func (s *Track) Usage() holdgate.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record.Usage.Plus(s.unsaved.usage)
+	sum := s.record.Usage
+	for _, u := range s.taken {
+		sum = sum.Plus(u.usage)
+	}
+	return sum.Plus(s.unsaved.usage)
 }
 
 // Used takes note of what an answer to an agent has used, which is proven or is not.
@@ -116,6 +131,13 @@ func (s *Track) Used(u holdgate.Usage, proven bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unsaved.usage, s.proven = s.unsaved.usage.Plus(u), proven
+}
+
+// onlyHere reports whether something was used that is not stored, or not known to be.
+func (s *Track) onlyHere() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsaved.usage.Answers > 0 || len(s.taken) > 0
 }
 
 // owes reports whether something was used that is not stored, and whether the agent is
@@ -209,18 +231,30 @@ func (s *Track) Converses(offersTools bool) bool {
 	return offersTools || !s.tools
 }
 
-// takeUnsaved hands over what is not stored yet, and giveBack takes what could not be
-// stored.
-func (s *Track) takeUnsaved() unsaved {
+// takeUnsaved hands over what is not stored yet, for a revision of the record. It counts
+// here until learn has that, or giveBack what could not be stored.
+func (s *Track) takeUnsaved(revision uint64) *unsaved {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.unsaved
-	s.unsaved = unsaved{}
-	return u
+	u.revision, s.unsaved = revision, unsaved{}
+	s.taken = append(s.taken, &u)
+	return &u
 }
 
-func (s *Track) giveBack(u unsaved) {
+func (s *Track) giveBack(u *unsaved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unsaved = unsaved{s.unsaved.counts.Plus(u.counts), u.results.Plus(s.unsaved.results), u.usage.Plus(s.unsaved.usage)}
+	s.taken = slices.DeleteFunc(s.taken, func(t *unsaved) bool { return t == u })
+	s.unsaved = unsaved{counts: s.unsaved.counts.Plus(u.counts), results: u.results.Plus(s.unsaved.results), usage: u.usage.Plus(s.unsaved.usage)}
+}
+
+// learn takes in a record that is durable, unless a newer one is here.
+func (s *Track) learn(r *sessions.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Revision > s.record.Revision {
+		s.record = r
+	}
+	s.taken = slices.DeleteFunc(s.taken, func(t *unsaved) bool { return t.revision <= s.record.Revision })
 }

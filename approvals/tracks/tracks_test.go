@@ -31,11 +31,20 @@ type world struct {
 // failing is a store of which a test can have an update fail once its function ran.
 type failing struct {
 	store.Store
-	err error
+	err    error
+	during func() // runs before an update is durable, and once more before anybody learns that it is
 }
 
 func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return f.Store.Update(ctx, func(tx store.Tx) error { return errors.Join(fn(tx), f.err) })
+	if f.during == nil {
+		f.during = func() {}
+	}
+	defer f.during()
+	return f.Store.Update(ctx, func(tx store.Tx) error {
+		err := errors.Join(fn(tx), f.err)
+		f.during()
+		return err
+	})
 }
 
 var caller = record.Caller{Agent: holdgate.Agent{ID: "ada"}, Session: holdgate.Session{ID: "one"}}
@@ -236,5 +245,80 @@ func TestWhatWasUsedIsStoredOnce(t *testing.T) {
 	must(t, err)
 	if got := w.track().Usage(); got != used || sums[caller.Agent.ID] != used {
 		t.Errorf("after a restart there is %+v, and %+v of the agent", got, sums)
+	}
+}
+
+// What was counted is there while it is being stored, once and not twice: a request that
+// comes meanwhile must not pass a budget.
+func TestWhatIsBeingStoredCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	used := holdgate.Usage{Answers: 1, Metered: 1, Input: 9, Output: 3}
+	want := sessions.Counts{Allowed: 1, Succeeded: 1}
+	times := 0
+	for _, full := range []bool{true, false} {
+		if full {
+			w.track().Used(used, true)
+			w.track().Decided(holdgate.Allow)
+			w.track().Ended("+")
+			w.st.err = errors.New("the disk is full")
+		}
+		w.st.during = func() {
+			times++
+			must(t, w.CatchUp(t.Context(), caller.Agent.ID, caller.Session.ID))
+			s := w.track()
+			if diff := cmp.Diff(want, s.Counts()); diff != "" || s.Usage() != used || s.Results() != "+" {
+				t.Errorf("while it is stored: usage %+v, results %q, counts (-want +got):\n%s", s.Usage(), s.Results(), diff)
+			}
+		}
+		if err := w.Save(t.Context()); !errors.Is(err, w.st.err) {
+			t.Errorf("stored with %v, want %v", err, w.st.err)
+		}
+		w.st.err = nil
+	}
+	w.st.during()
+	if times < 5 {
+		t.Errorf("it was looked at %d times", times)
+	}
+}
+
+// However many sessions there are, what was used of one and is not stored is not forgotten.
+func TestWhatIsNotStoredIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	used := holdgate.Usage{Answers: 1, Metered: 1, Input: 9}
+	w.track().Used(used, true)
+	for n := range 4097 {
+		_, err := w.Track(t.Context(), caller.Agent.ID, fmt.Sprint("other ", n))
+		must(t, err)
+	}
+	if got := w.track().Usage(); got != used {
+		t.Errorf("there is %+v", got)
+	}
+}
+
+// Where the currency has changed, what an agent has used is in that of the session which
+// was heard of last, however often it is asked.
+func TestAnAgentsCostIsInItsLatestCurrency(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, time.Hour)
+	begin := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	must(t, w.st.Update(t.Context(), func(tx store.Tx) error {
+		var errs []error
+		for n, currency := range []string{"USD", "EUR", "EUR", "USD", "CHF", "CHF", "EUR", "USD"} {
+			r := sessions.New("ada", fmt.Sprint("session ", 9-n), begin)
+			r.Last = begin.Add(time.Duration(n/2) * time.Minute) // those heard of at once count by name
+			r.Usage = holdgate.Usage{Answers: 1, Metered: 1, Priced: 1, Input: 1, Cost: 1, Currency: currency}
+			errs = append(errs, sessions.Save(tx, r))
+		}
+		return errors.Join(errs...)
+	}))
+	want := map[string]holdgate.Usage{"ada": {Answers: 8, Metered: 8, Priced: 1, Input: 8, Cost: 1, Currency: "EUR"}}
+	for range 20 {
+		got, err := w.Keeper.Used(t.Context())
+		must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
 	}
 }

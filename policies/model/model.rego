@@ -108,9 +108,14 @@ decisions contains d if {
 	d := by_setting(data.settings.model.over_budget, "model.budget", "medium", "The session has used up its budget.", sort(used_up))
 }
 
-used_up contains sprintf("%v of %v %s", [input.usage[name], most, replace(name, "_", " ")]) if {
+used_up contains sprintf("%v of %v %s", [round(input.usage[name] * 100) / 100, most, object.get(counted, name, replace(name, "_", " "))]) if {
 	some name, most in data.settings.model.budget
 	input.usage[name] >= most
+}
+
+counted := {
+	"unmetered": "answers that do not say what they used",
+	"unpriced": "answers whose cost is not known",
 }
 
 # A budget of what nobody knows would never be used up.

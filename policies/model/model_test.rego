@@ -51,6 +51,12 @@ test_budgets if {
 		with data.settings.model.over_budget as "deny"
 	refused.action == "deny"
 	contains(refused.reason, "1000 of 10 tokens")
+	spent := holdgate.decision with input as object.union(call, {"usage": {"cost": 20.254000300000003, "unmetered": 3, "unpriced": 12}})
+		with data.settings.model.budget as {"cost": 20.25, "unmetered": 3, "unpriced": 12}
+		with data.settings.model.over_budget as "deny"
+	contains(spent.reason, "20.25 of 20.25 cost")
+	contains(spent.reason, "3 of 3 answers that do not say what they used")
+	contains(spent.reason, "12 of 12 answers whose cost is not known")
 }
 
 # However many answers say nothing, a budget counts; and nobody asks where there is none.

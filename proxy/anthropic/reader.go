@@ -14,6 +14,7 @@ type reader struct {
 
 	stage  stage
 	used   wire.Meter
+	ending bool // a message_delta has come, which says what the whole answer used
 	fields eventFields
 	blocks int // begun so far
 	open   bool
@@ -68,13 +69,13 @@ func (r *reader) take(ev wire.Event) error {
 		if err := checkMessageDelta(e.delta); err != nil {
 			return err
 		}
-		r.stage = stageClosing
+		r.stage, r.ending = stageClosing, true
 		r.used.Take(e.usage)
 		r.flush()
 		r.parts = append(r.parts, wire.Part{Bytes: ev.Raw, Tag: mark{role: roleEnding, blocks: r.blocks}})
 		return nil
 	case messageStop, failure:
-		r.stage = stageClosed
+		r.stage, r.used.All = stageClosed, r.ending
 	default:
 		err = checkUnknown(e)
 	}

@@ -55,11 +55,14 @@ var usageForm = wire.UsageForm{
 // Usage implements [wire.Stream]. What a message_start says is as of then.
 func (s *Stream) Usage() holdgate.Usage {
 	u := s.reader.used.Usage(&usageForm)
-	if s.reader.stage < stageClosing {
+	if !s.reader.ending {
 		return u.BrokenOff()
 	}
 	return u
 }
+
+// UsedAll implements [wire.Stream].
+func (s *Stream) UsedAll() bool { return s.reader.used.All }
 
 // A role says what the writer does with a part.
 type role uint8

@@ -115,6 +115,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body
 // Usage implements [wire.Stream].
 func (r *reader) Usage() holdgate.Usage { return r.metered.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (r *reader) UsedAll() bool { return r.metered.All }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	changed := make(map[int][]byte) // by block

@@ -191,6 +191,9 @@ func (s *chunks) written(b []byte) (out []byte) {
 // Usage implements [wire.Stream].
 func (s *chunks) Usage() holdgate.Usage { return s.inner.Usage() }
 
+// UsedAll implements [wire.Stream].
+func (s *chunks) UsedAll() bool { return s.inner.UsedAll() }
+
 // Render implements [wire.Stream].
 func (s *chunks) Render(p wire.Part, v holdgate.Verdict) []byte {
 	own, ok := p.Tag.(wire.Part)

@@ -72,6 +72,7 @@ func (r *reader) take(parts []wire.Part, m wire.Message) ([]wire.Part, error) {
 	switch e.typ {
 	case metadata:
 		r.metered.Take(wire.Find(e.Payload, "usage"))
+		r.metered.All = true
 	case blockStart:
 		if err = r.begin(e); err != nil {
 			return parts, err

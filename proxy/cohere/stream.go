@@ -81,6 +81,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		return parts, err
 	}
 	s.metered.Take(e.usage)
+	s.metered.All = s.metered.All || e.typ == messageEnd
 	switch {
 	case e.typ == callStart:
 		err = s.begin(e)

@@ -277,6 +277,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.repl
 // Usage implements [wire.Stream].
 func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.used.All }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	left, words, changed := settled(a.reply.calls, verdicts)

@@ -88,6 +88,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	if e.reply != nil {
 		s.used.Take(wire.Find(e.reply.raw, "meta"))
 	}
+	s.used.All = s.used.All || e.typ == streamEnd
 	whole := false
 	switch {
 	case e.piece != nil:

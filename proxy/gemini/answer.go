@@ -72,6 +72,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(a.response.usage
 // Usage implements [wire.Stream].
 func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream]: any response may say more, up to the stream's end.
+func (*stream) UsedAll() bool { return false }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	for i, c := range a.calls {

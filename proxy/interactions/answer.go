@@ -88,6 +88,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body
 // Usage implements [wire.Stream].
 func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.used.All }
+
 // Calls implements [wire.Answer].
 func (a *answer) Calls() []wire.Part { return a.parts }
 

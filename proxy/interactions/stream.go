@@ -127,6 +127,7 @@ func (s *stream) read(e *event) (ran *holdgate.Call, err error) {
 		s.id = id
 	}
 	s.used.Take(wire.Find(e.interaction, "usage"))
+	s.used.All = s.used.All || e.typ == completed
 	return nil, s.repeats(e)
 }
 

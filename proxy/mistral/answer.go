@@ -87,6 +87,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body
 // Usage implements [wire.Stream].
 func (s *stream) Usage() holdgate.Usage { return s.metered.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.over }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	edits := make(map[int][]byte)

@@ -35,7 +35,9 @@ func (a *answer) readStream(st wire.Stream, src io.Reader) (left bool, err error
 
 	mem := keepalive.NewMemory()
 	err = a.flow(st, out, src, mem)
-	a.used(st.Usage(), err == nil)
+	if !a.counted {
+		a.used(st.Usage(), false)
+	}
 	if err != nil {
 		return false, a.failStream(err)
 	}
@@ -103,6 +105,9 @@ func (a *answer) flow(st wire.Stream, out *keepalive.Sender, src io.Reader, mem 
 				parts, err = st.End()
 			}
 		})
+		if over := err == nil && rerr != nil; !a.counted && (over || st.UsedAll()) {
+			a.used(st.Usage(), true) // before the client, which may ask again at once, has the last of it
+		}
 		if t, ok := st.(route.Taker); ok && len(a.answers) > 0 && t.Took() {
 			a.taken() // before the client knows that it may go on
 		}

@@ -162,6 +162,8 @@ func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
 	}{
 		{"the provider ends a stream", "anthropic", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the provider cuts a stream off", "anthropic", proxytest.AskStream, begins(begun, true), false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the provider ends a stream in an error", "anthropic", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun, proxytest.Event("error", `{"type":"error","error":{"type":"overloaded_error","message":"later"}}`)).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
+		{"the provider stops without a word of its usage", "anthropic", proxytest.AskStream, proxytest.Stream(new(proxytest.Counter), begun, proxytest.Event("message_stop", `{"type":"message_stop"}`)).ServeHTTP, false, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the client leaves a stream", "anthropic", proxytest.AskStream, begins(begun, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the client leaves a stream whose every chunk says it", "openai", proxytest.AskStream, begins(chunk, false), true, holdgate.Usage{Answers: 1, Input: 1, Output: 1, Cost: 10, Currency: "USD"}},
 		{"the client does not wait", "anthropic", proxytest.AskPlain, begins("", false), true, holdgate.Usage{Answers: 1}},
@@ -219,6 +221,45 @@ func TestAnAnswerThatBreaksOffIsNotMetered(t *testing.T) {
 			}
 			if len(used) > 0 {
 				t.Error("it counts twice")
+			}
+		})
+	}
+}
+
+// In every format whose streams say that they are over, a client may leave there, while the
+// provider keeps the stream open. The answer is counted before the client can ask again.
+func TestAClientMayLeaveOnceAStreamIsOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range route.Codecs(8 << 20) {
+		e := c.Example()
+		said := strings.Join(e.Events, "")
+		if c.Name() == "gemini" || !strings.Contains(said, "900") {
+			continue
+		}
+		t.Run(c.Name(), func(t *testing.T) {
+			t.Parallel()
+			g := proxytest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", e.StreamType)
+				_, _ = io.WriteString(w, said)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}), func(p *proxy.Config) {
+				p.Formats = []route.Format{{Host: p.Upstreams["test"].Host, Name: c.Name()}}
+			})
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/up/test"+e.StreamPath, strings.NewReader(e.Body(true, "go")))
+			proxytest.Must(t, err)
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := g.Client.Do(r)
+			proxytest.Must(t, err)
+			defer resp.Body.Close()
+			_, err = io.ReadFull(resp.Body, make([]byte, len(said)))
+			proxytest.Must(t, err)
+			want := holdgate.Usage{Answers: 1, Metered: 1, Input: 900, Output: 200}
+			if diff := cmp.Diff(want, usage(t, g)); diff != "" {
+				t.Errorf("once the client has all of it (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ type stream struct {
 	err   error
 	w     writer
 	used  holdgate.Usage
+	done  bool // the last line has come
 }
 
 // A line is one of a stream with what was read in it; the reply is nil where
@@ -64,7 +65,7 @@ func (s *stream) take(parts []wire.Part, in wire.Line) ([]wire.Part, error) {
 		return parts, err
 	}
 	if l.reply.done {
-		s.used = usageForm.Read(l.Data)
+		s.used, s.done = usageForm.Read(l.Data), true
 	}
 	if len(l.reply.calls) == 0 {
 		return append(parts, wire.Part{Bytes: l.Raw, Tag: l}), nil
@@ -99,6 +100,9 @@ func (s *stream) Render(p wire.Part, v holdgate.Verdict) []byte {
 
 // Usage implements [wire.Stream]. The last line says it.
 func (s *stream) Usage() holdgate.Usage { return s.used }
+
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.done }
 
 // Idle implements [wire.Stream]: a line with an empty text. Before the first
 // line and behind the last there is nothing that every client takes.

@@ -72,6 +72,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body
 // Usage implements [wire.Stream]. The last chunk says it where the client has asked for it.
 func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.used.All }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	changed := false

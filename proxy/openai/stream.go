@@ -104,6 +104,7 @@ func (s *stream) drain() ([]wire.Part, error) {
 func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 	data := bytes.Trim(ev.Data, blanks)
 	if string(data) == "[DONE]" {
+		s.used.All = true
 		parts, err := s.flush(parts)
 		return append(parts, wire.Part{Bytes: ev.Raw}), err
 	}
@@ -126,6 +127,7 @@ func (s *stream) take(parts []wire.Part, ev wire.Event) ([]wire.Part, error) {
 		}
 		s.head.note(&c.doc)
 		s.used.Take(c.doc.usage)
+		s.used.All = s.used.All || len(c.doc.choices) == 0 && wire.KindOf(c.doc.usage) == "an object"
 	}
 	parts, err := s.calls(parts, c)
 	if err != nil {

@@ -75,6 +75,9 @@ func (a *answer) Usage() holdgate.Usage { return usageForm.Read(wire.Find(a.body
 // Usage implements [wire.Stream]. The event that ends the response says it.
 func (s *stream) Usage() holdgate.Usage { return s.used.Usage(&usageForm) }
 
+// UsedAll implements [wire.Stream].
+func (s *stream) UsedAll() bool { return s.ended }
+
 // Render implements [wire.Answer]. A call without a verdict is refused.
 func (a *answer) Render(verdicts []holdgate.Verdict) []byte {
 	at := make(map[int]*call)

@@ -171,6 +171,8 @@ func (s *acmeStream) Render(p wire.Part, v holdgate.Verdict) []byte {
 
 func (*acmeStream) Usage() holdgate.Usage { return holdgate.Usage{Answers: 1} }
 
+func (*acmeStream) UsedAll() bool { return false }
+
 func (s *acmeStream) Idle() []byte { return wire.AppendEvent(nil, "", []byte(`{"say":""}`)) }
 
 func (s *acmeStream) Fail(message string) []byte {

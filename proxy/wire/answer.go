@@ -62,6 +62,10 @@ type Stream interface {
 	// Usage is what the answer has used, as far as what was pushed says it. No
 	// usage that is said makes Push fail.
 	Usage() holdgate.Usage
+
+	// UsedAll reports whether an event has come behind which no more usage is said.
+	// Clients may leave there, before the stream ends.
+	UsedAll() bool
 }
 
 // An Answer is a whole answer that did not come as a stream.

@@ -24,6 +24,8 @@ type UsageForm struct {
 // before, member by member: what providers say in a stream is what was used so far. The
 // zero value is ready.
 type Meter struct {
+	All bool // no more comes: see [Stream.UsedAll]
+
 	first, last []byte
 }
 
