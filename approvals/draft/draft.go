@@ -92,6 +92,8 @@ type Change struct {
 
 	// What policy says of the changed call, once it was asked: see [Change.Judge].
 
+	Asked   bool          // it was asked
+	Refused bool          // it refuses the call, whoever sends it
 	Risk    holdgate.Risk // of the call by itself
 	Summary string        // what it does; empty: that is not known
 	Word    string        // what must be typed in full to send it; empty: a key will do
@@ -204,11 +206,12 @@ func (c *Change) Judge(ctx context.Context, door *client.Client, r approvals.Req
 			Text: "could not be asked now (" + holdgate.Visible(err.Error()) + "); it decides about the edited call before that goes on",
 		})
 	} else {
+		c.Asked, c.Refused = true, d.Action == holdgate.Deny.String()
 		c.Risk, c.Summary = d.Risk, holdgate.Visible(d.Summary)
 		if c.Lines = append(c.Lines, page.Line{}); c.Summary != "" {
 			c.Lines = append(c.Lines, page.Line{Label: "then       ", Text: c.Summary})
 		}
-		if c.Lines = append(c.Lines, verdict(d)); d.Action == holdgate.Deny.String() {
+		if c.Lines = append(c.Lines, verdict(d)); c.Refused {
 			return
 		}
 	}

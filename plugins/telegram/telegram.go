@@ -161,7 +161,7 @@ func (c *Channel) Configure(_ context.Context, config []byte) error {
 }
 
 // Health implements [sdk.Channel]. It asks for the chat, so that a token of another bot and a
-// chat that the bot is not in are found before a request waits there.
+// private chat or group that the bot is not in are found before a request waits there.
 func (c *Channel) Health(ctx context.Context) error {
 	if c.api.base == "" {
 		return errors.New("not configured")

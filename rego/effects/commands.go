@@ -303,7 +303,7 @@ func (w *work) installs(c command) {
 	if what == "" {
 		what = "all that the project's lists name"
 	}
-	if from := c.source(packages); from != "" {
+	if from := c.source(); from != "" && !destroys(verb) {
 		what += " from " + from
 	}
 	by := " (" + line(c.Argv[:min(1+len(c.Subcommand), len(c.Argv))]) + ")"
@@ -342,11 +342,27 @@ func (w *work) installs(c command) {
 	w.add(c, weighsSome+5, e)
 }
 
-// source lists the addresses that packages come from, where the command names others than theirs.
-func (c command) source(packages []string) string {
-	return listing(slices.DeleteFunc(slices.Clone(c.at), func(at string) bool {
-		return slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(p, at) })
-	}))
+// indexOptions name where packages come from, in the programs that install them.
+var indexOptions = strings.Fields("-i --index-url --extra-index-url --default-index --index -f --find-links --registry --source --repository --repo")
+
+// source lists the addresses that packages come from, where the command names them apart.
+func (c command) source() string {
+	var from []string
+	for i, word := range c.Argv {
+		name, value, glued := strings.Cut(word, "=")
+		if !glued && i+1 < len(c.Argv) {
+			value = c.Argv[i+1]
+		}
+		if !slices.Contains(indexOptions, name) {
+			continue
+		}
+		for _, at := range c.at {
+			if strings.Contains(value, at) && !slices.Contains(from, at) {
+				from = append(from, at)
+			}
+		}
+	}
+	return listing(from)
 }
 
 // versioned writes name@1.2 and name==1.2 as "name 1.2".

@@ -4,7 +4,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/programs/databases"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
@@ -53,4 +55,10 @@ func orLocal(host string) string {
 		return "localhost"
 	}
 	return host
+}
+
+// mongo is the shell of MongoDB.
+func mongo(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
+	mentions(s, in)
+	databases.Mongo(s, in, c)
 }

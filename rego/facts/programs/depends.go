@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/programs/databases"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -108,7 +109,7 @@ func indifferent(s *shell.Shell, in shell.Invocation, i int) bool {
 		return toLoopback(in.Words, i) && !slices.ContainsFunc(in.Words, func(f argv.Field) bool { return strings.HasPrefix(strings.TrimPrefix(f.Text, "-d"), "@") })
 	case name == "go" && i > 1 && wordlist.Has("test vet build list", in.Words[1].Text):
 		return w.Origin >= argv.OriginNames && strings.HasPrefix(w.Text, "./") && !strings.Contains(w.Text, "..$") || takesText(in.Words, name, i)
-	case wordlist.Has("redis-cli valkey-cli", name) && readsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):
+	case wordlist.Has("redis-cli valkey-cli", name) && databases.ReadsKey(in.Words, i), wordlist.Has("docker podman nerdctl docker-compose", name) && withinContainer(in.Words, i):
 		return true
 	case wordlist.Has("psql mysql mongosh redis-cli", name):
 		return ownAddress(s, w)

@@ -8,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/operands"
+	"github.com/holdgate/holdgate/rego/facts/programs/databases"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -59,9 +60,9 @@ func specialOf(name string) func(*shell.Shell, shell.Invocation, *holdgate.Comma
 	case "unzip":
 		return unzipCommand
 	case "psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "clickhouse-client", "clickhouse", "sqlcmd", "cockroach", "snowsql":
-		return sqlShell
+		return databases.SQL
 	case "mongosh", "mongo":
-		return mongoCommand
+		return mongo
 	case "ssh", "sftp", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "nslookup", "dig", "host":
 		return connects
 	}

@@ -90,7 +90,8 @@ func (e *env) edit(c *cli.Context) error {
 }
 
 // confirmEdit shows what policy makes of the edit, and asks whether it is sent: as one asks about
-// the edited call, and of one of critical risk also where the person has said yes before.
+// the edited call. Who has said yes before is asked all the same where its risk is critical, or
+// not known for policy cannot be asked. What policy refuses is not sent.
 func (e *env) confirmEdit(ctx context.Context, sc *client.Client, w io.Writer, r approvals.Request, change draft.Change, ask bool) error {
 	change.Lines = nil
 	change.Judge(ctx, sc, r)
@@ -98,7 +99,10 @@ func (e *env) confirmEdit(ctx context.Context, sc *client.Client, w io.Writer, r
 	if _, err := io.WriteString(w, page.Text(change.Lines[1:], width, colour)+"\n"); err != nil {
 		return fmt.Errorf("showing what policy says: %w", err)
 	}
-	if !ask && change.Risk != holdgate.RiskCritical {
+	switch {
+	case change.Refused:
+		return &command.Exit{Code: command.ExitFailed, Text: "policy refuses the edited call; nothing was decided, and " + r.ID + " stays pending", Hint: "to edit it again: holdgate edit " + r.ID}
+	case !ask && change.Asked && change.Risk != holdgate.RiskCritical:
 		return nil
 	}
 	what := page.Line{Text: command.Known(string(change.Risk)) + " risk: " + cmp.Or(change.Summary, "the edited call")}

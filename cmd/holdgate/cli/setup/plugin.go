@@ -150,7 +150,7 @@ func (e *env) checkPlugins(c *cli.Context) error {
 	case len(all) == 0:
 		_, err = fmt.Fprintln(e.Stdout, "no channels are configured: see plugins in the configuration")
 	default:
-		_, err = fmt.Fprintln(e.Stdout, "No person was sent a message. Beside a running sidecar one is, by: holdgate plugin send NAME")
+		_, err = fmt.Fprintln(e.Stdout, "This check sent no message to people. To send one, start the sidecar and run: holdgate plugin send NAME")
 	}
 	return err
 }

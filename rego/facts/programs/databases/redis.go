@@ -1,4 +1,4 @@
-package programs
+package databases
 
 import (
 	"slices"
@@ -19,9 +19,9 @@ const (
 	redisValued  = "-h -p -n -u --user --db"
 )
 
-// readsKey reports whether the word at i is a key or a number to a command of Redis that
+// ReadsKey reports whether the word at i is a key or a number to a command of Redis that
 // only reads. Behind the command no word is an option.
-func readsKey(words []argv.Field, i int) bool {
+func ReadsKey(words []argv.Field, i int) bool {
 	j := 1
 	for j < i && words[j].Known() && strings.HasPrefix(words[j].Text, "-") {
 		switch {

@@ -1,4 +1,4 @@
-package programs
+package databases
 
 import (
 	"regexp"
@@ -12,9 +12,9 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
-// sqlShell is psql, mysql, sqlite3 and their like: statements come in options,
-// operands, files and on standard input.
-func sqlShell(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
+// SQL walks psql, mysql, sqlite3 and their like: statements come in options,
+// operands, files and on standard input. It notes what they touch and run in s and c.
+func SQL(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	valued, long := "cdfhpUvoPFRTL", "command dbname file host port username set variable output log-file"
 	name := in.Name()
 	switch name {

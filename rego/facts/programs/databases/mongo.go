@@ -1,4 +1,4 @@
-package programs
+package databases
 
 import (
 	"regexp"
@@ -53,9 +53,8 @@ var (
 	mongoBinds    = regexp.MustCompile(`=|\bfunction\b|\bfor\b|\b(?:const|let|var)\s*[^\w\s]|[\w)\]}"$]\s*\[`)
 )
 
-// mongoCommand is the shell of MongoDB, whose --eval is a program in JavaScript.
-func mongoCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
-	mentions(s, in)
+// Mongo walks the shell of MongoDB, whose --eval is a program in JavaScript.
+func Mongo(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	o := argv.ParseOptions(in.Words[1:], "ufp", "eval host port username password db authenticationDatabase file")
 	code := o.Values("", "eval")
 	for _, f := range o.Values("f", "file") {

@@ -1,4 +1,4 @@
-package programs
+package databases
 
 import (
 	"regexp"
