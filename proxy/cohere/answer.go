@@ -3,6 +3,7 @@ package cohere
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -70,6 +71,9 @@ func (a *answer) readCall(element []byte) error {
 	seen, err := c.part()
 	if err == nil && len(a.calls) == maxCalls {
 		err = fmt.Errorf("there are more than %d calls", maxCalls)
+	}
+	if c.id != "" && slices.ContainsFunc(a.calls, func(o *call) bool { return o.id == c.id }) {
+		err = fmt.Errorf("two calls have the id %.100q", c.id)
 	}
 	a.calls = append(a.calls, c)
 	a.parts = append(a.parts, wire.Part{Bytes: element, Call: seen, Tag: c})

@@ -37,7 +37,9 @@ func readAnswer(body []byte) (*answer, error) {
 			case "steps":
 				err = wire.EachElement(m.Value, a.read)
 			case "status":
-				found = true
+				if found = true; wire.KindOf(m.Value) != "a string" {
+					err = fmt.Errorf("its status is %s, not a string", wire.KindOf(m.Value))
+				}
 			case "outputs":
 				err = errors.New("it is in the schema of before May 2026, which is not gated: send the header Api-Revision: 2026-05-20")
 			default:

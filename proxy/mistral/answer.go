@@ -3,6 +3,7 @@ package mistral
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/proxy/wire"
@@ -57,6 +58,9 @@ func (a *answer) read(object []byte) error {
 		return err
 	}
 	e.index = len(a.entries)
+	if e.typ == functionCall && slices.ContainsFunc(a.entries, e.sameCall) {
+		return fmt.Errorf("two calls have the id %.100q or are %.100q", e.id, e.callID)
+	}
 	a.entries = append(a.entries, e)
 	if e.typ != functionCall && e.typ != toolExecution {
 		return nil

@@ -238,7 +238,7 @@ func expandEntry(out []byte, e *entry) ([]byte, error) {
 	case agentHandoff:
 		return appendEvent(appendEvent(out, handoffStarted, members), handoffDone, with(last, "next_agent_id", "next_agent_name")), nil
 	case messageOutput:
-		return expandMessage(out, members, wire.Find(e.raw, "content"))
+		return expandMessage(out, members, orEmpty(wire.Find(e.raw, "content")))
 	}
 	return nil, fmt.Errorf("an entry of type %.100q has no events", e.typ)
 }

@@ -102,6 +102,11 @@ func (e *entry) check() error {
 	return nil
 }
 
+// sameCall reports whether o is a function call that goes by an id of this one.
+func (e *entry) sameCall(o *entry) bool {
+	return o.typ == functionCall && (o.callID == e.callID || e.id != "" && o.id == e.id)
+}
+
 // join adds a piece of the arguments to a call of a stream, or to what the provider runs.
 func (e *entry) join(more *entry) error {
 	inside, err := wire.Inside(more.args)

@@ -232,7 +232,9 @@ func (r *reader) class(c *js.ClassDecl) *tree.Expr {
 			fields = append(fields, e.Field)
 		default:
 			called := "__iter__"
-			if !e.Method.Generator || !r.iterates(e.Method.Name) {
+			if e.Method.Generator && r.iterates(e.Method.Name) {
+				out.Kids = append(out.Kids, r.expr(e.Method.Name.Computed))
+			} else {
 				called = r.elementName(e.Method.Name, out)
 			}
 			m := r.method(e.Method, called)
