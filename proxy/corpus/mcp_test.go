@@ -138,13 +138,16 @@ func mcpAnswers() []seed {
 // mcpRequests are the variants of each request, to each server.
 func mcpRequests(servers []string) []recording {
 	var all []recording
+	samplers := map[string]*sampler{} // by server: each is asked the same
+	for _, server := range servers {
+		samplers[server] = newSampler()
+	}
 	for _, s := range mcpSeeds() {
 		one := seed{name: s.name, typ: "application/json", frame: framePlain, events: unnamed(s.doc)}
 		for _, server := range servers {
 			add := func(name string, body []byte) {
-				name = server + ", " + s.name + ", " + name
-				if taken(name) {
-					all = append(all, recording{name: name, server: server, ask: body, asked: s.header})
+				if samplers[server].takes(name) {
+					all = append(all, recording{name: server + ", " + s.name + ", " + name, server: server, ask: body, asked: s.header})
 				}
 			}
 			one.variants(add)

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -197,27 +197,68 @@ type variant struct {
 	typ string // the content type that the answer is given
 }
 
-// taken reports whether a variant is tried: one in twelve is, always the same, or
-// all with HOLDGATE_VARIANTS=all.
-func taken(name string) bool {
-	every := uint32(12)
-	if testing.Short() {
-		every = 100
+// A sampler takes one variant in so many of each kind, the first of each always,
+// so that none of the some 370 kinds of changes is missed.
+type sampler struct {
+	every int
+	seen  map[string]int // by kind
+}
+
+// Of 140,000 variants, one in 40 and the first of each kind are 4,000: each seed
+// keeps about a hundred, which suffice to tell that its SDK reads them. Of each
+// recording with calls two cuts are some hundreds.
+const (
+	oneIn, oneInShort = 40, 200
+	cuts, cutsShort   = 2, 1
+	cutsOfAll         = 8
+)
+
+// sampled is one of three sizes: of the whole, of a run with -short, and of any other.
+func sampled(whole, short, other int) int {
+	switch {
+	case os.Getenv("HOLDGATE_WHOLE") != "":
+		return whole
+	case testing.Short():
+		return short
 	}
-	return os.Getenv("HOLDGATE_VARIANTS") == "all" || crc32.ChecksumIEEE([]byte(name))%every == 0
+	return other
+}
+
+func newSampler() *sampler {
+	return &sampler{every: sampled(1, oneInShort, oneIn), seen: map[string]int{}}
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// kindOf is a variant's name without the place that is changed.
+func kindOf(name string) string {
+	if strings.HasPrefix(name, "pair ") {
+		return "pair"
+	}
+	if i := max(strings.Index(name, `": `), strings.LastIndex(name, `), "`)); i >= 0 {
+		name = name[i:]
+	}
+	return numbers.ReplaceAllString(name, "")
+}
+
+func (s *sampler) takes(name string) bool {
+	kind := kindOf(name)
+	s.seen[kind]++
+	return (s.seen[kind]-1)%s.every == 0
 }
 
 // made is what the seeds make, as recordings.
 func made(t *testing.T) ([]recording, []variant) {
 	var all []recording
 	var of []variant
+	sampler, made := newSampler(), 0
 	for _, s := range seeds() {
 		u, err := url.Parse("http://provider" + s.path)
 		must(t, err)
 		add := func(name, typ string, body []byte) {
-			name = s.name + ", " + name
-			if taken(name) {
-				all = append(all, recording{name: name, url: u, server: s.server, asked: s.asked, ask: []byte(s.ask), status: http.StatusOK, header: http.Header{"Content-Type": {typ}}, answer: body})
+			made++
+			if sampler.takes(name) {
+				all = append(all, recording{name: s.name + ", " + name, url: u, server: s.server, asked: s.asked, ask: []byte(s.ask), status: http.StatusOK, header: http.Header{"Content-Type": {typ}}, answer: body})
 				of = append(of, variant{s, typ})
 			}
 		}
@@ -226,17 +267,15 @@ func made(t *testing.T) ([]recording, []variant) {
 		}
 		s.variants(func(name string, body []byte) { add(name, s.typ, body) })
 	}
-	random, cuts := rand.New(rand.NewPCG(3, 4)), 8
-	if testing.Short() {
-		cuts = 1
-	}
+	t.Logf("%d of %d variants, at least one of each of %d kinds", len(all), made, len(sampler.seen))
+	random := rand.New(rand.NewPCG(3, 4))
 	for _, r := range recordings(t) {
 		f, typ := speaks(r), r.header.Get("Content-Type")
 		docs, _ := r.documents(r.answer)
 		if !r.streamed() || len(f.calls(docs)) == 0 {
 			continue
 		}
-		for range cuts {
+		for range sampled(cutsOfAll, cutsShort, cuts) {
 			cut := r
 			cut.answer = r.answer[:random.IntN(len(r.answer))]
 			all, of = append(all, cut), append(of, variant{seed{name: f.name + ", recorded and cut", clients: f.clients, typ: typ, stream: true}, typ})
@@ -325,13 +364,35 @@ func TestVariants(t *testing.T) {
 		t.Skip("no SDK is installed")
 	}
 	all, of := made(t)
+	counts, read := map[string]int{}, map[string]int{}
+	for begin := 0; begin < len(all); begin += perSidecar {
+		end := min(begin+perSidecar, len(all))
+		t.Run(fmt.Sprintf("from %d", begin), func(t *testing.T) { playVariants(t, cl, all[begin:end], of[begin:end], counts, read) })
+	}
+	for _, s := range seeds() {
+		for _, name := range s.clients {
+			if counts[s.name] >= 100 && read[s.name+", "+name] < counts[s.name]/10 { // fewer do not tell
+				t.Errorf("of %d variants of %s, %s reads no more than %d calls: it does not read what it should", counts[s.name], s.name, name, read[s.name+", "+name])
+			}
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %d", k, counts[k])
+	}
+}
+
+// perSidecar is how many variants one sidecar is asked for. Each has a session of
+// its own, and an agent that has a thousand is searched for one to forget at each.
+const perSidecar = 900
+
+// playVariants counts the variants by seed, and the calls that each SDK read.
+func playVariants(t *testing.T, cl *clients, all []recording, of []variant, counts, read map[string]int) {
 	c := &corpus{recorded: all, clients: cl}
 	_, upstream := newProvider(t, all)
 	servers := map[string]string{"recorded": upstream}
 	allowing, denying := newSidecar(t, upstream, servers, holdgate.Allow, `.*`), newSidecar(t, upstream, servers, holdgate.Deny, `^([^r]|r[^e]|$)`) // not remove, so that its answer comes
 	allowed, denied := c.play(t, allowing, ""), c.play(t, denying, "")
 	decided := allowing.seen(t)
-	counts, read := map[string]int{}, map[string]int{}
 	for n, r := range all {
 		v, seen := of[n], decided[fmt.Sprint(n)]
 		counts[v.of.name]++
@@ -349,16 +410,6 @@ func TestVariants(t *testing.T) {
 				t.Errorf("%s: denied, %s reads %v\n%s\n%s", r.name, name, left, r.answer, denied[n].body)
 			}
 		}
-	}
-	for _, s := range seeds() {
-		for _, name := range s.clients {
-			if counts[s.name] >= 100 && read[s.name+", "+name] < counts[s.name]/10 { // fewer do not tell
-				t.Errorf("of %d variants of %s, %s reads no more than %d calls: it does not read what it should", counts[s.name], s.name, name, read[s.name+", "+name])
-			}
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%s: %d", k, counts[k])
 	}
 }
 
