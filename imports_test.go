@@ -135,7 +135,7 @@ var imports = map[string][]string{
 
 	"approvals/record/recordtest": {".", "approvals/people", "approvals/record", "store", "store/audit", "store/teststore"},
 
-	"proxy/proxytest": {".", "approvals", "approvals/agents", "approvals/sessions", "proxy", "proxy/caller", "proxy/identity", "proxy/intercept", "proxy/route", "rego", "store", "store/audit", "store/teststore"},
+	"proxy/proxytest": {".", "approvals", "approvals/agents", "approvals/sessions", "proxy", "proxy/caller", "proxy/gate", "proxy/identity", "proxy/intercept", "proxy/route", "rego", "store", "store/audit", "store/teststore"},
 
 	"plugins/sdk/channelv1":      {},
 	"plugins/sdk":                {"plugins/sdk/channelv1", "plugins/sdk/session"},

@@ -74,6 +74,9 @@ type HeldCall struct {
 	// Program is the agent's program, and Said the folder that it is in, by the agent's own
 	// word; empty where it told none.
 	Program, Said string
+	// Trace names the span of the agent's request, as a traceparent of W3C Trace Context;
+	// empty without traces.
+	Trace string
 }
 
 // RequestApproval returns the exchange's request for the call under the decision's rule
@@ -97,6 +100,7 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 		return Request{}, err
 	}
 	draft := x.draft(c, d, digest)
+	draft.Trace = q.Trace
 	draft.Briefing.Place, draft.Task = placeOf(q), x.q.Grants.Task(c.Session.ID, q.Turns)
 	if q.Edited == "" { // else a person made it, not the agent
 		grants.Teaches(&draft, c, d)

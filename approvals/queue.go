@@ -83,7 +83,11 @@ type Config struct {
 
 // Ended is how a request has ended.
 type Ended struct {
-	Took     time.Duration // since it was asked
+	ID, Rule string
+	Trace    string // see [record.Request.Trace]
+	Asked    time.Time
+	At       time.Time
+	Votes    []record.StoredVote // not to be changed
 	Status   holdgate.Status
 	Decision holdgate.Answer
 	Channel  string // through which the last vote came; empty: it ended without one
@@ -206,7 +210,7 @@ func (q *Queue) tellEnded() {
 		return
 	}
 	q.book.Ended = append(q.book.Ended, func(c *record.Change, r *record.StoredRequest) error {
-		e := Ended{Took: c.Now.Sub(r.Created), Status: r.Status, Decision: r.Outcome.Decision}
+		e := Ended{ID: r.ID, Rule: r.Rule, Trace: r.Trace, Asked: r.Created, At: c.Now, Votes: r.Votes, Status: r.Status, Decision: r.Outcome.Decision}
 		switch e.Decision {
 		case holdgate.AnswerTimeout, holdgate.AnswerCancel:
 		default:

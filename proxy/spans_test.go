@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/approvals/people"
 	"github.com/holdgate/holdgate/proxy"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/authzen"
@@ -141,7 +144,7 @@ func TestEveryDoorHasASpanForEachQuestion(t *testing.T) {
 	}
 }
 
-// A gate is asked for, looked at and taken up: two spans, and the hold is in the second one.
+// A gate is asked for, looked at and taken up: two spans, and the hold is in the first one.
 func TestAPollHasNoSpanUnlessItTakesTheAnswerUp(t *testing.T) {
 	t.Parallel()
 	to, opts := withSpans(t)
@@ -164,16 +167,105 @@ func TestAPollHasNoSpanUnlessItTakesTheAnswerUp(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%d spans: %v", len(got), got)
 	}
+	if took := got[1]; len(took.Links) != 1 || took.Links[0].SpanContext.SpanID() != got[0].SpanContext.SpanID() || took.Links[0].SpanContext.TraceID() != got[0].SpanContext.TraceID() {
+		t.Errorf("what takes the answer up is linked to %v, want the span that asked", took.Links)
+	}
+	if holds := holds(to); len(holds) != 1 || holds[0].Parent.SpanID() != got[0].SpanContext.SpanID() || said(holds[0], "holdgate.approval.id") != id || len(holds[0].Events) != 1 || holds[0].Events[0].Name != "vote" {
+		t.Errorf("the holds are %v", holds)
+	}
+}
+
+// holds are the spans of questions to people.
+func holds(to *tracetest.InMemoryExporter) (list []tracetest.SpanStub) {
 	for _, s := range to.GetSpans() {
-		if s.Name == "hold" && (s.Parent.SpanID() != got[1].SpanContext.SpanID() || said(s, "holdgate.approval.id") != id || len(s.Events) != 1 || s.Events[0].Name != "vote") {
-			t.Errorf("the hold is %v", s)
-		}
-		if s.Name == "hold" && (len(s.Links) != 1 || !s.Links[0].SpanContext.Equal(got[0].SpanContext)) {
-			t.Errorf("the hold is linked to %v, want the span that asked", s.Links)
+		if s.Name == "hold" {
+			list = append(list, s)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(to.GetSpans()), "hold") {
-		t.Error("there is no hold")
+	return list
+}
+
+// A question has its hold once it has ended, whether or not anybody is there for the answer:
+// within the span that asked, with the votes.
+func TestAHoldHasItsSpanWhoeverIsThere(t *testing.T) {
+	t.Parallel()
+	asksAGate := func(_ *testing.T, g *proxytest.Sidecar) {
+		g.AskAPI(http.MethodPost, "/v1/gates", `{"type":"before_commit","message":"Commit?"}`, "Traceparent", traceparent)
+	}
+	answered := func(a holdgate.Answer) func(*testing.T, *proxytest.Sidecar) {
+		return func(_ *testing.T, g *proxytest.Sidecar) { g.Decide(g.Pending(1)[0], a, "") }
+	}
+	for _, tt := range []struct {
+		name   string
+		policy string
+		ask    func(*testing.T, *proxytest.Sidecar)
+		anew   bool // another process serves before the answer
+		end    func(*testing.T, *proxytest.Sidecar)
+		status holdgate.Status
+		votes  string
+	}{
+		{"nobody answers in time", strings.ReplaceAll(asksAboutGated, `"1h"`, `"1s"`), asksAGate, false, nil, holdgate.StatusExpired, ""},
+		{"denied", asksAboutGated, asksAGate, false, answered(holdgate.AnswerDeny), holdgate.StatusDenied, "deny by cli"},
+		{"approved", asksAboutGated, asksAGate, false, answered(holdgate.AnswerApprove), holdgate.StatusApproved, "approve by cli"},
+		{"two are asked", strings.ReplaceAll(asksAboutGated, `"1h", `, `"1h", "approvers": {"quorum": 2}, `), asksAGate, false, func(t *testing.T, g *proxytest.Sidecar) {
+			for _, by := range []string{"ann", "bob"} {
+				r := g.Pending(1)[0]
+				_, err := g.Queue.Decide(t.Context(), r.ID, approvals.Vote{Decision: holdgate.AnswerApprove, By: by, Channel: by + "s", Digest: r.Call.Digest})
+				proxytest.Must(t, err)
+			}
+		}, holdgate.StatusApproved, "approve by anns, approve by bobs"},
+		{"withdrawn", asksAboutGated, asksAGate, false, func(t *testing.T, g *proxytest.Sidecar) {
+			_, err := g.Queue.Cancel(t.Context(), g.Pending(1)[0].ID, "no more")
+			proxytest.Must(t, err)
+		}, holdgate.StatusCancelled, ""},
+		{"the client of a held call has gone", asksAboutGated, func(t *testing.T, g *proxytest.Sidecar) {
+			ctx, leave := context.WithCancel(t.Context())
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/mcp/files", strings.NewReader(proxytest.ToolCall("1", "gated")))
+				proxytest.Must(t, err)
+				r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Traceparent": {traceparent}}
+				if resp, err := g.Client.Do(r); err == nil {
+					resp.Body.Close()
+				}
+			}()
+			g.Pending(1)
+			leave()
+			<-gone
+		}, false, answered(holdgate.AnswerDeny), holdgate.StatusDenied, "deny by cli"},
+		{"another process serves meanwhile", asksAboutGated, asksAGate, true, answered(holdgate.AnswerDeny), holdgate.StatusDenied, "deny by cli"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			to, opts := withSpans(t)
+			up := proxytest.NewUpstream(t, http.NotFoundHandler())
+			two, err := people.New("ann", []people.Person{{Name: "ann", Roles: []string{people.RoleApprove}}, {Name: "bob", Roles: []string{people.RoleApprove}}})
+			proxytest.Must(t, err)
+			g := proxytest.NewWith(t, proxytest.Parts{Queue: func(c *approvals.Config) { c.People = two }}, nil, map[string]string{"files": up + "/mcp"}, append(opts, proxytest.WithPolicy(t, tt.policy))...)
+			tt.ask(t, g)
+			if tt.anew {
+				g = g.Restarted()
+			}
+			if tt.end != nil {
+				tt.end(t, g)
+			}
+			proxytest.Await(t, "the hold, and the span that asked", func() (bool, any) { return len(holds(to)) > 0 && len(asked(to)) > 0, to.GetSpans() })
+			var votes []string
+			hold, asking := holds(to)[0], asked(to)[0]
+			for _, e := range hold.Events {
+				set := attribute.NewSet(e.Attributes...)
+				decision, _ := set.Value("holdgate.vote.decision")
+				channel, _ := set.Value("holdgate.vote.channel")
+				votes = append(votes, decision.AsString()+" by "+channel.AsString())
+			}
+			if got := strings.Join(votes, ", "); got != tt.votes || said(hold, "holdgate.approval.status") != string(tt.status) {
+				t.Errorf("it ended as %s with the votes %s, want %s, %s", said(hold, "holdgate.approval.status"), got, tt.status, tt.votes)
+			}
+			if hold.SpanContext.TraceID().String() != callersTrace || hold.Parent.SpanID() != asking.SpanContext.SpanID() || !hold.StartTime.Before(hold.EndTime) || len(holds(to)) != 1 {
+				t.Errorf("%d holds, the first within %s from %s to %s; %v asked", len(holds(to)), hold.Parent.SpanID(), hold.StartTime, hold.EndTime, asking)
+			}
+		})
 	}
 }
 

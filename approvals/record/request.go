@@ -77,6 +77,9 @@ type Request struct {
 	OfTask bool `json:"of_task,omitempty"`
 	// Revision names the policy that asked.
 	Revision string `json:"revision,omitempty"`
+	// Trace names the span of the agent's request that asked, as a traceparent of W3C Trace
+	// Context; empty where there were no traces.
+	Trace string `json:"-"`
 }
 
 // Answered reports whether the outcome is a full answer to the question. An

@@ -169,6 +169,7 @@ type StoredRequest struct {
 	Once          bool                   `json:"once,omitempty"`       // its approval answers for the session's later model requests
 	Learn         holdgate.Learn         `json:"learn,omitzero"`       // what its approval may come to stand for
 	Accepts       *StoredAccepts         `json:"accepts,omitempty"`    // the changed definition that its briefing shows
+	Trace         string                 `json:"trace,omitempty"`      // see [Request.Trace]
 }
 
 // storedEdit is what a person made of a call, without what policy redacts. The

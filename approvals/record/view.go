@@ -40,7 +40,7 @@ func (r *StoredRequest) View(p *people.People) Request {
 		Options: r.Options, Allow: r.Allow, Required: r.Required, Approvers: r.Approvers,
 		CreatedAt: r.Created, ExpiresAt: r.Expires, OnTimeout: r.OnTimeout.String(),
 		Votes: make([]Vote, 0, len(r.Votes)), Outcome: r.Outcome, Revision: r.Revision,
-		Also: r.Also, Owner: r.Owner, Claim: r.Claim, Delegations: slices.Clone(r.Delegations), Deferrals: slices.Clone(r.Deferrals), RunEnded: r.RunEnded, Escalated: r.Escalated, EditedFrom: r.EditedFrom, Anew: r.Anew,
+		Also: r.Also, Owner: r.Owner, Claim: r.Claim, Delegations: slices.Clone(r.Delegations), Deferrals: slices.Clone(r.Deferrals), RunEnded: r.RunEnded, Escalated: r.Escalated, EditedFrom: r.EditedFrom, Anew: r.Anew, Trace: r.Trace,
 	}
 	for _, vote := range r.Votes {
 		v.Votes = append(v.Votes, Vote(vote))

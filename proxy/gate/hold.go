@@ -72,7 +72,7 @@ func (x *Exchange) enqueue(ctx context.Context, e *Evaluation, d holdgate.Decisi
 	if e.Fixed {
 		d.Hold.Allow = slices.DeleteFunc(slices.Clone(d.Hold.Allow), func(way string) bool { return way == "edit" })
 	}
-	req, err := x.held.RequestApproval(ctx, approvals.HeldCall{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task(), Turns: x.from.turns(), Program: x.from.Program, Said: x.from.Said})
+	req, err := x.held.RequestApproval(ctx, approvals.HeldCall{Call: e.Call, Decision: d, Edited: e.edited, Task: x.from.task(), Turns: x.from.turns(), Program: x.from.Program, Said: x.from.Said, Trace: trace.Asking(ctx)})
 	if over := limitOf(err); over != nil {
 		return x.overLimit(ctx, e, over)
 	}

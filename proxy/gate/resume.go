@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -20,7 +19,7 @@ import (
 // resume takes a call on from the outcome of its request. What a person has edited is a
 // new call, for which no earlier approval counts.
 func (x *Exchange) resume(ctx context.Context, e *Evaluation, req approvals.Request) error {
-	traceHold(ctx, req)
+	trace.TakenUp(ctx, req.ID, req.Trace)
 	if req.Anew {
 		e.rounds++
 		return x.Decide(ctx, e)
@@ -48,19 +47,6 @@ func (x *Exchange) resume(ctx context.Context, e *Evaluation, req approvals.Requ
 		e.approved = append(e.approved, approval{answer: answerOf(req), use: approvals.Use{RequestID: req.ID, Digest: e.digest}, approvers: req.Approvers})
 	}
 	return x.Decide(ctx, e)
-}
-
-// traceHold adds what people were asked, and answered, to the trace.
-func traceHold(ctx context.Context, req approvals.Request) {
-	ended := time.Now()
-	if req.Outcome != nil {
-		ended = req.Outcome.At
-	}
-	votes := make([]trace.Vote, 0, len(req.Votes))
-	for _, v := range req.Votes {
-		votes = append(votes, trace.Vote{At: v.At, Decision: string(v.Decision), Channel: v.Channel})
-	}
-	trace.Held(ctx, req.ID, req.Rule, string(req.Status), req.CreatedAt, ended, votes)
 }
 
 // answerOf is the outcome of a request as policy reads it.

@@ -19,6 +19,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
 	"github.com/holdgate/holdgate/proxy"
+	"github.com/holdgate/holdgate/proxy/gate"
 	"github.com/holdgate/holdgate/proxy/intercept"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/store"
@@ -100,7 +101,9 @@ func NewWith(t testing.TB, p Parts, upstreams, mcps map[string]string, opts ...O
 	Must(t, err)
 	digester, err := holdgate.NewDigester(key)
 	Must(t, err)
-	qc := approvals.Config{Conceal: rego.Conceal, Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour}
+	var c proxy.Config
+	qc := approvals.Config{Conceal: rego.Conceal, Store: st, Log: log, Digester: digester, SealKey: key, Redeem: time.Hour,
+		OnEnded: func(e approvals.Ended) { gate.TraceHold(c.Tracer, e) }}
 	if p.Queue != nil {
 		p.Queue(&qc)
 	}
@@ -109,7 +112,7 @@ func NewWith(t testing.TB, p Parts, upstreams, mcps map[string]string, opts ...O
 	ca, err := intercept.OpenCA(dir)
 	Must(t, err)
 	g := &Sidecar{T: t, Queue: q, log: log, CA: ca, Store: st, Client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
-	c := proxy.Config{Queue: q, Original: func(c net.Conn) (netip.AddrPort, error) { return g.original(c) }, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
+	c = proxy.Config{Queue: q, Original: func(c net.Conn) (netip.AddrPort, error) { return g.original(c) }, Log: log, Digester: digester, CA: ca, Upstreams: map[string]*url.URL{}, MCP: map[string]*url.URL{}}
 	for name, u := range upstreams {
 		c.Upstreams[name] = ParseURL(t, u)
 	}
@@ -158,7 +161,8 @@ func (g *Sidecar) Restarted(opts ...Option) *Sidecar {
 	Must(g.T, g.Server.Shutdown(ctx))
 	Must(g.T, g.Queue.Close())
 	c := g.Config
-	q, err := approvals.Open(g.T.Context(), approvals.Config{Store: g.Store, Log: g.log, Digester: c.Digester, SealKey: []byte(strings.Repeat("\x07", 32)), Redeem: time.Hour})
+	q, err := approvals.Open(g.T.Context(), approvals.Config{Store: g.Store, Log: g.log, Digester: c.Digester, SealKey: []byte(strings.Repeat("\x07", 32)), Redeem: time.Hour,
+		OnEnded: func(e approvals.Ended) { gate.TraceHold(g.Config.Tracer, e) }})
 	Must(g.T, err)
 	c.Queue = q
 	for _, o := range opts {

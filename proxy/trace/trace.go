@@ -10,8 +10,10 @@
 // Spans have names, ids and rules, and never arguments, texts or answers. The attributes
 // of models and tools are in genai.go alone, for their names are not settled yet.
 //
-// What only looks how a question stands has no span: the hold is in the trace of the
-// request that takes the answer up.
+// A hold is within the span of the request that had people asked, which may be over: it is
+// made when the question ends, whether or not the agent is there to take the answer up.
+// What takes the answer up is linked to it. What only looks how a question stands has no
+// span.
 //
 // Without a tracer all that is left is the id: the functions for spans do nothing.
 package trace
@@ -39,7 +41,7 @@ const Scope = "github.com/holdgate/holdgate"
 
 // NewTracer returns what [Begin] makes spans with.
 func NewTracer(p trace.TracerProvider) trace.Tracer {
-	return &tracer{Tracer: p.Tracer(Scope, trace.WithSchemaURL(SchemaURL)), asked: map[string]trace.SpanContext{}}
+	return p.Tracer(Scope, trace.WithSchemaURL(SchemaURL))
 }
 
 // A followed request is in the context of all that is done for it.
@@ -244,36 +246,6 @@ func Used(ctx context.Context, u holdgate.Usage) {
 	u = f.used
 	f.mu.Unlock()
 	f.span().SetAttributes(usage(u)...)
-}
-
-// Asked notes that people are asked, on the span of the request that has them asked.
-func Asked(ctx context.Context, id, rule string) {
-	if f := of(ctx); f != nil && f.tracer != nil {
-		remember(f.tracer, id, f.span().SpanContext())
-		f.span().AddEvent("asked", trace.WithAttributes(attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName))))
-	}
-}
-
-// A Vote is one answer of a person.
-type Vote struct {
-	At                time.Time
-	Decision, Channel string
-}
-
-// Held adds the span of a question to people that has ended. It began before this
-// connection where the agent has come back for the answer: then it has a link to the span
-// that had people asked.
-func Held(ctx context.Context, id, rule, status string, asked, ended time.Time, votes []Vote) {
-	f := of(ctx)
-	if f == nil || f.tracer == nil {
-		return
-	}
-	_, span := f.tracer.Start(trace.ContextWithSpan(ctx, f.span()), "hold", trace.WithTimestamp(asked), linked(f.tracer, id, f.span().SpanContext()), trace.WithAttributes(
-		attribute.String("holdgate.approval.id", id), attribute.String("holdgate.decision.rule", holdgate.Bounded(rule, maxName)), attribute.String("holdgate.approval.status", status)))
-	for _, v := range votes {
-		span.AddEvent("vote", trace.WithTimestamp(v.At), trace.WithAttributes(attribute.String("holdgate.vote.decision", v.Decision), attribute.String("holdgate.vote.channel", v.Channel)))
-	}
-	span.End(trace.WithTimestamp(ended))
 }
 
 // Sent begins the span of a request to an upstream, which gets the trace along. Call what

@@ -259,8 +259,11 @@ func (a *App) openStore(ctx context.Context, s *state) error {
 		Retention: approvals.Retention{Requests: time.Duration(a.c.Retention.Requests), Events: time.Duration(a.c.Retention.Events)},
 		Reserve:   int64(a.c.Limits.DiskReserve), Logger: a.log, NoInputs: a.c.Audit.Inputs == config.InputsNone,
 		Redactions: a.redactions, Judge: a.judge, Past: a.past, Confirm: a.configs.confirm, Conceal: rego.Conceal, Begin: begin, InForce: func() approvals.InForce { return a.current.Load().queue },
-		Site:    a.site,
-		OnEnded: func(e approvals.Ended) { a.metrics.Ended(e.Took, e.Status, e.Decision, e.Channel) },
+		Site: a.site,
+		OnEnded: func(e approvals.Ended) {
+			a.metrics.Ended(e.At.Sub(e.Asked), e.Status, e.Decision, e.Channel)
+			gate.TraceHold(a.tracer, e)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("opening the queue: %w", err)

@@ -15,7 +15,8 @@ import (
 )
 
 // While a configuration is saved again and again, and the sidecar told to read it, clients lose neither a request nor
-// their connection, and a call that is held stays held until a person answers it.
+// their connection, and a call that is held stays held until a person answers it. The metrics, which two scrapers get all
+// the while, are whole each time, and no count goes back.
 func TestReloadsUnderLoadDropNothing(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "fine "+r.URL.Query().Get("n")) }))
@@ -36,7 +37,12 @@ func TestReloadsUnderLoadDropNothing(t *testing.T) {
 
 	const clients, least = 4, 100 // requests of each client
 	var saved atomic.Bool
-	var work errgroup.Group
+	var work, scraping errgroup.Group
+	over := make(chan struct{})
+	scrapers := []*scraper{{s: s.sidecar}, {s: s.sidecar}}
+	for _, c := range scrapers {
+		scraping.Go(func() error { return c.during(over) })
+	}
 	for range clients {
 		client := &http.Client{Transport: &http.Transport{}}
 		work.Go(func() error {
@@ -81,6 +87,13 @@ func TestReloadsUnderLoadDropNothing(t *testing.T) {
 	saved.Store(true)
 	if err := work.Wait(); err != nil {
 		t.Error(err)
+	}
+	close(over)
+	if err := scraping.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range scrapers {
+		c.atLeast(t, clients*least, "holdgate_upstream_seconds{upstream=x}")
 	}
 	select {
 	case text := <-held:

@@ -138,6 +138,14 @@ func (o Options) command() string {
 	return b
 }
 
+// goesOn are the cases in which the agent runs a call all the same on a system.
+func (o Options) goesOn(system string) []string {
+	if system != "windows" || o.own() != "" || places[o.Agent.Name].flat {
+		return o.Agent.GoesOn
+	}
+	return append(slices.Clip(o.Agent.GoesOn), "the hook crashes or is missing: on Windows its command cannot make a refusal of that")
+}
+
 // shellWord is a word as shells read it.
 func shellWord(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool {
@@ -173,7 +181,7 @@ func (o Options) ours(group jsontext.Value) (command string, ok bool) {
 
 // Status says whether the hook is installed.
 func (o Options) Status() (Found, error) {
-	f := Found{Agent: o.Agent.Name, File: o.file(), GoesOn: o.Agent.GoesOn}
+	f := Found{Agent: o.Agent.Name, File: o.file(), GoesOn: o.goesOn(runtime.GOOS)}
 	text, err := os.ReadFile(f.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil

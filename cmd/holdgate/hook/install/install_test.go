@@ -202,3 +202,13 @@ func TestThePluginOfOpencode(t *testing.T) {
 		t.Error("the plugin is there")
 	}
 }
+
+// On Windows the command that stands in the settings cannot stop a call by itself.
+func TestWhereTheCommandCannotRefuseIsSaid(t *testing.T) {
+	for agent, more := range map[string]int{"claude": 1, "codex": 1, "gemini": 1, "qwen": 1, "opencode": 0, "cursor": 0, "cline": 0} {
+		o := options(t, agent)
+		if elsewhere, windows := o.GoesOnAt("linux"), o.GoesOnAt("windows"); len(windows) != len(elsewhere)+more || more > 0 && !strings.Contains(windows[len(windows)-1], "crashes or is missing") {
+			t.Errorf("%s goes on where %q", agent, windows)
+		}
+	}
+}
