@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -195,10 +196,7 @@ func TestAnUpstreamThatAnswersBeforeItHasReadTheRequest(t *testing.T) {
 // What 16 clients send at once comes back whole, to the one that sent it.
 func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
 	t.Parallel()
-	requests := 30_000
-	if testing.Short() {
-		requests = 2_000
-	}
+	requests := bodies(t, 30_000, 5_000, 2_000)
 	up := proxytest.NewUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
@@ -210,13 +208,24 @@ func TestPlainForwardingNeitherCutsNorMixes(t *testing.T) {
 	})
 }
 
+// bodies is how many are sent: with HOLDGATE_WHOLE, else, and with -short. Two
+// thousand have each power of two up to 256 KiB for their length a hundred times.
+func bodies(t *testing.T, whole, usual, short int) int {
+	n := usual
+	switch {
+	case os.Getenv("HOLDGATE_WHOLE") != "":
+		n = whole
+	case testing.Short():
+		n = short
+	}
+	t.Logf("%d bodies", n)
+	return n
+}
+
 // Model requests are read whole, judged and logged; the same must hold.
 func TestGatedForwardingNeitherCutsNorMixes(t *testing.T) {
 	t.Parallel()
-	requests := 10_000
-	if testing.Short() {
-		requests = 500
-	}
+	requests := bodies(t, 10_000, 2_000, 500)
 	up := proxytest.NewUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		sum := sha256.Sum256(body)

@@ -149,8 +149,19 @@ func undone(t testing.TB, s *Store, id string) Report {
 	return r
 }
 
+// seeds are the first third of a random test's seeds, some thousand changes, or all
+// with HOLDGATE_WHOLE.
+func seeds(t *testing.T, all uint64) uint64 {
+	n := all / 3
+	if os.Getenv("HOLDGATE_WHOLE") != "" {
+		n = all
+	}
+	t.Logf("%d of %d seeds", n, all)
+	return n
+}
+
 func TestRandomChangesAreTakenBack(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds(t, 60) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			root, dir := folders(t)
 			plant(t, rand.New(rand.NewPCG(seed, 2)), root)
@@ -172,7 +183,7 @@ func TestRandomChangesAreTakenBack(t *testing.T) {
 // Parts that are taken back one after the other, some of them in vain, leave nothing in
 // the way of the rest.
 func TestRandomPartsAreTakenBack(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range seeds(t, 40) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			root, dir := folders(t)

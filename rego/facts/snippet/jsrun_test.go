@@ -15,6 +15,7 @@ import (
 // file "done" in ways that are hard to see. Where one does, it must not be taken
 // for one that does not.
 func TestOddSpellings(t *testing.T) {
+	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node here: no program is run")
