@@ -16,7 +16,13 @@ import (
 // and the sentence.
 func of(t *testing.T, c holdgate.Call, known map[string]effects.Known) string {
 	t.Helper()
-	f := facts.Extract(t.Context(), c, facts.Options{Dir: "/w", Home: "/home/u"})
+	return below(t, "/w", c, known)
+}
+
+// below is of for a session in another folder.
+func below(t *testing.T, dir string, c holdgate.Call, known map[string]effects.Known) string {
+	t.Helper()
+	f := facts.Extract(t.Context(), c, facts.Options{Dir: dir, Home: "/home/u"})
 	var out []string
 	for _, e := range effects.Of(c, f, func(c holdgate.Command) effects.Known { return known[c.Program] }) {
 		out = append(out, strings.Join([]string{string(e.Kind), e.What, e.Where, string(e.Undoable), e.Says}, " | "))
@@ -93,5 +99,33 @@ func TestTheWorstComesFirst(t *testing.T) {
 	got := strings.Split(of(t, bash(t, "echo x > a; rm -rf b; echo x > a"), map[string]effects.Known{"rm": {Class: "delete"}, "echo": {Class: "pass"}}), "\n")
 	if len(got) != 2 || !strings.HasPrefix(got[0], "delete") || !strings.HasPrefix(got[1], "write") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What a session has in its own folder is kept, wherever that lies: a program that deletes
+// there is summed up by what it deletes.
+func TestASessionsFolderBelowTmpIsKept(t *testing.T) {
+	known := map[string]effects.Known{"python3": {Class: "script"}, "node": {Class: "script"}}
+	for name, c := range map[string]struct{ line, want string }{
+		"code of an argument": {`python3 -c 'import shutil; shutil.rmtree("%s")'`, "Deletes %s and everything in it"},
+		"a heredoc":           {"python3 - <<'E'\nimport shutil\nshutil.rmtree(\"%s\")\nE", "Deletes %s and everything in it"},
+		"a walk":              {"python3 - <<'E'\nimport os\nfor root, _, files in os.walk(\"%s\"):\n  for f in files:\n    os.remove(os.path.join(root, f))\nE", "Deletes %s/* and everything in it"},
+		"JavaScript":          {`node -e 'require("fs").rmSync("%s", {recursive: true})'`, "Deletes %s and everything in it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := func(dir, target string) string {
+				t.Helper()
+				effect, _, _ := strings.Cut(below(t, dir, bash(t, strings.Replace(c.line, "%s", target, 1)), known), "\n")
+				return effect[strings.LastIndex(effect, "|")+2:]
+			}
+			for _, dir := range []string{"/home/u/shop", "/tmp/x/shop", "/var/tmp/shop", "/private/tmp/shop", "/tmp"} {
+				if got, want := first(dir, "build"), strings.Replace(c.want, "%s", "./build", 1); got != want {
+					t.Errorf("in %s: got %q, want %q", dir, got, want)
+				}
+			}
+			if got := first("/home/u/shop", "/tmp/old"); !strings.HasPrefix(got, "Runs ") {
+				t.Errorf("what lies below /tmp for a session elsewhere comes first: %q", got)
+			}
+		})
 	}
 }

@@ -193,10 +193,11 @@ func (w *work) search() string {
 	return ""
 }
 
-// scratch reports whether all lie where things are not kept.
+// scratch reports whether all lie where things are not kept: the session's own folder is
+// kept wherever it lies.
 func scratch(list []holdgate.Path) bool {
 	return !slices.ContainsFunc(list, func(p holdgate.Path) bool {
-		return !strings.HasPrefix(p.Clean+"/", "/tmp/") && !strings.HasPrefix(p.Clean+"/", "/var/tmp/") && !strings.HasPrefix(p.Clean+"/", "/private/tmp/")
+		return p.Inside || !strings.HasPrefix(p.Clean+"/", "/tmp/") && !strings.HasPrefix(p.Clean+"/", "/var/tmp/") && !strings.HasPrefix(p.Clean+"/", "/private/tmp/")
 	})
 }
 
