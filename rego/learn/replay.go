@@ -24,10 +24,12 @@ const batch = 128
 // A Replay is what a policy would make of past calls.
 type Replay struct {
 	Revision string `json:"revision"` // of the policy that they were judged by
-	Calls    int    `json:"calls"`
-	Same     int    `json:"same"`
-	Changed  int    `json:"changed"`
-	Unknown  int    `json:"unknown"`
+	// Partial says that the replay was ended early: it is of the log's beginning alone.
+	Partial bool `json:"partial,omitempty"`
+	Calls   int  `json:"calls"`
+	Same    int  `json:"same"`
+	Changed int  `json:"changed"`
+	Unknown int  `json:"unknown"`
 	// OtherRule is how many of Same another rule decides now.
 	OtherRule int `json:"other_rule"`
 	// FollowUps are decisions that were made again after people had answered.
@@ -70,7 +72,8 @@ type Changed struct {
 }
 
 // Run judges all calls of the log by the engine's policy. The log is read once,
-// while the calls that were read are judged on all processors.
+// while the calls that were read are judged on all processors. With an error it returns
+// what the calls before it came to.
 func Run(ctx context.Context, e *rego.Engine, log Log, own rego.Own) (Replay, error) {
 	return RunBy(ctx, e.Judge(), log, own)
 }
@@ -95,9 +98,7 @@ func RunBy(ctx context.Context, judge *rego.Judge, log Log, own rego.Own) (Repla
 	workers.Go(func() {
 		for b := range order {
 			<-b.done
-			for i, n := range b.entries {
-				r.count(n, b.results[i])
-			}
+			r.countAll(b)
 		}
 	})
 	err := batches(ctx, log, func(b *judged) error {
@@ -111,10 +112,9 @@ func RunBy(ctx context.Context, judge *rego.Judge, log Log, own rego.Own) (Repla
 	close(work)
 	close(order)
 	workers.Wait()
-	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return Replay{}, err
-	}
-	return r.finish(), nil
+	err = cmp.Or(err, ctx.Err())
+	r.out.Partial = err != nil
+	return r.finish(), err
 }
 
 // batches reads the decisions of the log and hands them on, some at a time.
@@ -147,6 +147,7 @@ type replaying struct {
 	out   Replay
 	rows  map[Row]int
 	why   map[string]int
+	ended bool // a call was not judged: those behind it are not counted
 }
 
 // judged are entries that follow each other, and what became of their calls once
@@ -154,6 +155,7 @@ type replaying struct {
 type judged struct {
 	entries []audit.Entry
 	results []again
+	judged  int // how many of them, from the first on
 	done    chan struct{}
 }
 
@@ -167,11 +169,23 @@ type again struct {
 func (r *replaying) judgeAll(ctx context.Context, b *judged) {
 	defer close(b.done)
 	for i, n := range b.entries {
-		if ctx.Err() != nil {
-			return // nobody counts them
-		}
 		b.results[i] = r.one(ctx, n)
+		if ctx.Err() != nil {
+			return // this one may be what the end made of it
+		}
+		b.judged++
 	}
+}
+
+// countAll counts the calls of a batch that were judged, where all before it were.
+func (r *replaying) countAll(b *judged) {
+	if r.ended {
+		return
+	}
+	for i, n := range b.entries[:b.judged] {
+		r.count(n, b.results[i])
+	}
+	r.ended = b.judged < len(b.entries)
 }
 
 func (r *replaying) one(ctx context.Context, n audit.Entry) again {

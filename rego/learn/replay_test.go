@@ -2,8 +2,10 @@ package learn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -171,8 +173,54 @@ func TestReplayEndsWithItsContext(t *testing.T) {
 	r.decide(writes("/srv/a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := learn.Run(ctx, r.engine, r.log(), rego.Own{}); err == nil {
-		t.Error("it did not end")
+	if got, err := learn.Run(ctx, r.engine, r.log(), rego.Own{}); !errors.Is(err, context.Canceled) || got.Calls != 0 || !got.Partial {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A replay that is ended early says what the calls came to that it had judged, of the
+// beginning of the log and of nothing behind a gap.
+func TestAReplayThatIsEndedTellsWhatItKnows(t *testing.T) {
+	few := mixed(t, 6)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	// The log has no end. So many calls are not read before the first ones are counted.
+	enough := 128 * (2*runtime.GOMAXPROCS(0) + 4)
+	endless := func(ctx context.Context, take func(audit.Entry) error) error {
+		for i := 0; ; i++ {
+			n := few.entries[i%len(few.entries)]
+			n.Seq = uint64(i + 1)
+			if err := take(n); err != nil {
+				return err
+			}
+			if i == enough {
+				cancel()
+			}
+		}
+	}
+	e := policy(t, stricter)
+	got, err := learn.Run(ctx, e, endless, rego.Own{})
+	if !errors.Is(err, context.Canceled) || !got.Partial || got.Calls == 0 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for i, c := range got.Changes {
+		if c.Seq != uint64(6*(i+1)) {
+			t.Fatalf("change %d is entry %d: something between was left out", i, c.Seq)
+		}
+	}
+	whole, err := learn.Run(t.Context(), e, func(ctx context.Context, take func(audit.Entry) error) error {
+		for i := range got.Calls {
+			if err := take(few.entries[i%len(few.entries)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, rego.Own{})
+	if err != nil || whole.Partial || whole.Calls != got.Calls {
+		t.Fatalf("got %+v, %v", whole, err)
+	}
+	if diff := cmp.Diff(whole.Table, got.Table); diff != "" || whole.Same != got.Same || whole.Unknown != got.Unknown {
+		t.Errorf("the first %d calls by themselves (-), and of a log that goes on (+):\n%s", got.Calls, diff)
 	}
 }
 

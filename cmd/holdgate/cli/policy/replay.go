@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -37,17 +38,26 @@ func replayCommand(e *env) *cli.Command {
 				r, err = learn.Run(c.Context, engine, log, own)
 				return err
 			})
-			switch {
-			case err != nil:
-				return err
-			case c.Bool("json"):
-				return command.PrintJSON(e.Stdout, r)
-			case r.Calls == 0:
-				return &command.Exit{Code: command.ExitNothing, Text: "the log has no call of that time", Hint: "--since 30d looks further back"}
-			}
-			return writeReplay(e.Stdout, r)
+			return e.replayed(r, err, c.Bool("json"))
 		},
 	}
+}
+
+// replayed prints what a replay came to: one that was interrupted, what it came to so far.
+func (e *env) replayed(r learn.Replay, err error, asJSON bool) error {
+	if err != nil {
+		if !errors.Is(err, context.Canceled) || r.Calls == 0 {
+			return err
+		}
+		err = &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("interrupted: this is of the first %d calls, and what follows was not judged", r.Calls)}
+	}
+	switch {
+	case asJSON:
+		return errors.Join(err, command.PrintJSON(e.Stdout, r))
+	case r.Calls == 0:
+		return &command.Exit{Code: command.ExitNothing, Text: "the log has no call of that time", Hint: "--since 30d looks further back"}
+	}
+	return errors.Join(err, writeReplay(e.Stdout, r))
 }
 
 // withLearning calls fn with the policy on disk and the entries that q selects.
