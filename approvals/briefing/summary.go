@@ -92,13 +92,18 @@ func asksServer(m *holdgate.MCP) string {
 	return joined(m.Server, m.Method, m.Name)
 }
 
-// Line names a tool call in one line of at most [maxLineOf] characters. The
-// call no longer has the values which a decision redacts.
+// Line names a tool call in one line of at most [maxLineOf] characters and a mark, which
+// stands behind a whole word where there is one. The call no longer has the values which
+// a decision redacts.
 func Line(t *holdgate.Tool) string {
 	args, _ := members(t.Arguments)
 	s := strings.Join(strings.Fields(plainly(t, args)), " ")
 	if r := []rune(s); len(r) > maxLineOf {
-		s = string(r[:maxLineOf]) + "…"
+		s = string(r[:maxLineOf])
+		if end := strings.LastIndexByte(s, ' '); r[maxLineOf] != ' ' && end > len(s)/2 {
+			s = s[:end]
+		}
+		s += "…"
 	}
 	return holdgate.Visible(s)
 }

@@ -82,7 +82,7 @@ func (l Line) Frames() bool { return l.Label == "" && (l.Text == beginSaid || l.
 
 // Wrap breaks lines that are wider than a screen. What goes on below keeps the
 // mark of its line, or the space of its label, and never begins at the edge. Prose
-// is broken between words, where it has any.
+// and calls that were made before are broken between words, where they have any.
 func Wrap(lines []Line, width int) (wrapped []Line) {
 	for _, l := range lines {
 		if width <= 0 || Cells(l.Label)+Cells(l.Text) <= width {
@@ -94,7 +94,7 @@ func Wrap(lines []Line, width int) (wrapped []Line) {
 			below = strings.Repeat(" ", max(Cells(l.Label), 2))
 		}
 		label := l.Label
-		for part := range chunks(l.Text, max(width-Cells(below), 2), !l.Code()) {
+		for part := range chunks(l.Text, max(width-Cells(below), 2), l.More || !l.Code()) {
 			wrapped = append(wrapped, Line{Label: label, Text: part, Style: l.Style, SQL: l.SQL, More: l.More})
 			label = below
 		}

@@ -128,6 +128,23 @@ func TestWhatMustHaveBeenSeen(t *testing.T) {
 	}
 }
 
+// What was called before is read in passing: it is broken between words. A call that is
+// decided is shown as it is written, up to the edge.
+func TestOnlyTheCallItselfIsBrokenInsideWords(t *testing.T) {
+	lines := []page.Line{
+		{Label: "  | ", Text: "allowed: Bash: grep what I would look for"},
+		{Label: "  | ", Text: "allowed: Bash: grep what I would look for", More: true},
+	}
+	const want = "" +
+		"  | allowed: Bash: grep what I would l\n" +
+		"  | ook for\n" +
+		"  | allowed: Bash: grep what I would \n" +
+		"  | look for\n"
+	if diff := cmp.Diff(want, page.Text(lines, 38, false)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatMustBeTyped(t *testing.T) {
 	for _, c := range []struct {
 		name string
