@@ -317,6 +317,35 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 	}
 }
 
+// Faults come as they stand in the file, and behind them what stands elsewhere.
+func TestFaultsComeInTheOrderOfTheFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		file  string
+		flags config.Flags
+		want  []string
+	}{
+		"of values": {"approver: a\npeople:\n  ada: {roles: []}\nlimits:\n  body: 0\nroutes:\n  - match: {risk: [severe]}\n    tell: [nowhere]\nholds: {rounds: 0}\n", config.Flags{Agents: "x"},
+			[]string{":3: people.ada.roles", ":5: limits.body", ":7: routes[0].match.risk", ":8: routes[0].tell", ":9: holds.rounds", "listen.agents"}},
+		"of keys and kinds": {"people: {ada: &a {roles: [approve], rol: 1}}\nlimits: {pending: many}\nmcp: *a\nfoo: 1\n", config.Flags{},
+			[]string{`:1: people.ada: unknown key "rol"`, ":2: limits.pending", `:4: unknown key "foo"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, c.file, c.flags)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			said := err.Error()
+			for _, want := range c.want {
+				_, rest, ok := strings.Cut(said, want)
+				if !ok {
+					t.Fatalf("%q is not behind the others in:\n%v", want, err)
+				}
+				said = rest
+			}
+		})
+	}
+}
+
 func TestSettingsOfPluginsAreNeverPrinted(t *testing.T) {
 	c, err := load(t, "plugins: {webhook: {config: {key: hunter2, list: [hunter2]}}}\n", config.Flags{})
 	if err != nil {

@@ -2,10 +2,12 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -35,7 +37,7 @@ func (c *Config) parse(name string, text []byte) (*yaml.Node, error) {
 	r := reader{file: name}
 	r.read(doc.Content[0], reflect.TypeFor[Config](), "")
 	if len(r.faults) > 0 {
-		return nil, errors.New(strings.Join(r.faults, "\n"))
+		return nil, inOrder(r.faults)
 	}
 	if err != nil {
 		return nil, explain(name, err)
@@ -47,7 +49,7 @@ func (c *Config) parse(name string, text []byte) (*yaml.Node, error) {
 // wrong: the decoder knows no keys, and its errors show values, which may be secrets.
 type reader struct {
 	file   string
-	faults []string
+	faults []faultAt
 	inside []*yaml.Node // aliases that are being read
 }
 
@@ -56,7 +58,24 @@ func (r *reader) fault(n *yaml.Node, key, format string, args ...any) {
 	if key != "" {
 		text = key + ": " + text
 	}
-	r.faults = append(r.faults, fmt.Sprintf("%s:%d: %s", r.file, n.Line, text))
+	r.faults = append(r.faults, faultAt{n.Line, fmt.Sprintf("%s:%d: %s", r.file, n.Line, text)})
+}
+
+// A faultAt is what is wrong with a line of the file; 0 is none of its lines.
+type faultAt struct {
+	line int
+	text string
+}
+
+// inOrder is an error of the faults as they stand in the file, and behind them those that
+// stand elsewhere.
+func inOrder(list []faultAt) error {
+	slices.SortStableFunc(list, func(a, b faultAt) int { return cmp.Compare(cmp.Or(a.line, math.MaxInt), cmp.Or(b.line, math.MaxInt)) })
+	texts := make([]string, len(list))
+	for i, f := range list {
+		texts[i] = f.text
+	}
+	return errors.New(strings.Join(texts, "\n"))
 }
 
 // read holds a node against a type.
@@ -246,14 +265,16 @@ func located(file string, doc *yaml.Node, err error) error {
 	if err == nil || doc == nil {
 		return err
 	}
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		key, _, _ := strings.Cut(line, ": ")
-		if at := lineOf(doc, key); at > 0 {
-			lines[i] = fmt.Sprintf("%s:%d: %s", file, at, line)
+	var list []faultAt
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		key, _, _ := strings.Cut(text, ": ")
+		at := lineOf(doc, key)
+		if at > 0 {
+			text = fmt.Sprintf("%s:%d: %s", file, at, text)
 		}
+		list = append(list, faultAt{at, text})
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return inOrder(list)
 }
 
 // lineOf is the line of a key such as routes[0].tell, or of what it would stand in
