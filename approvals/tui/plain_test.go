@@ -97,4 +97,6 @@ func TestPlain(t *testing.T) {
 	if strings.Contains(all.String(), "\x1b") {
 		t.Error("escape sequences on a dumb terminal")
 	}
+	shown := strings.NewReplacer(high.ID, strings.Repeat("1", len(high.ID)), medium.ID, strings.Repeat("2", len(medium.ID))).Replace(all.String())
+	s.golden("plain", strings.ReplaceAll(shown, asked, asked+"\n")) // where a line was typed
 }

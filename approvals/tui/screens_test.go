@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -58,6 +59,41 @@ func TestScreens(t *testing.T) {
 	d.golden("inbox-44x14")
 	d.update(tea.WindowSizeMsg{Width: 30, Height: 8})
 	d.golden("too-small")
+}
+
+// TestScreensOfWhatGoesOn holds the screens on which something is done about a request or
+// an agent, and those of a sidecar that is not reached.
+func TestScreensOfWhatGoesOn(t *testing.T) {
+	s := newSidecar(t)
+	s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskHigh))
+	s.hold("Bash", long(), risk(holdgate.RiskMedium))
+	d := sit(t, s)
+	d.press("tab")
+	for _, at := range []struct{ key, golden string }{{"x", "agents-stop"}, {"r", "agents-resume"}, {"i", "agents-redirect"}} {
+		d.press(at.key)
+		d.golden(at.golden)
+		d.press("esc")
+	}
+	d.press("q")
+	d.slowly("enter", "z")
+	d.golden("request-put-off")
+	d.press("esc", "esc", "j")
+	d.slowly("enter")
+	d.golden("request-long")
+	d.slowly("f")
+	d.golden("request-long-whole")
+	d.update(lostMsg{errors.New("no sidecar at /home/ada/.holdgate/holdgate.sock: connection refused")})
+	d.golden("request-lost")
+	d.press("esc")
+	d.golden("inbox-lost")
+}
+
+func TestTheScreenOfAClaimedRequest(t *testing.T) {
+	s := newSidecar(t)
+	s.hold("Bash", `{"command":"rm -rf ./src"}`, risk(holdgate.RiskHigh))
+	d := sit(t, s)
+	d.slowly("enter", "c")
+	d.golden("request-claimed")
 }
 
 func TestTheEmptyInboxSaysWhatComesUp(t *testing.T) {
