@@ -31,11 +31,6 @@ func inTmux(t *testing.T, dir, script string) *pane {
 	return p
 }
 
-func (p *pane) tmux(args ...string) (string, error) {
-	out, err := exec.CommandContext(p.t.Context(), "tmux", append([]string{"-S", p.socket}, args...)...).Output()
-	return string(out), err
-}
-
 // screen is what the person sees now.
 func (p *pane) screen() string {
 	p.t.Helper()
@@ -228,7 +223,8 @@ func (a agentProgram) decideInTmux(t *testing.T, program string) {
 	p := inTmux(t, dir, script)
 	says := func(shown, command string) {
 		t.Helper()
-		p.sees("the agent's own screen", func(s string) bool { return !strings.Contains(s, asksNow) && strings.Contains(tight(s), tight(shown)) })
+		screen := p.sees("the agent's own screen", func(s string) bool { return !strings.Contains(s, asksNow) && strings.Contains(tight(s), tight(shown)) })
+		t.Logf("%s is told: %s\n%s", a.program, shown, screen)
 		p.keys("-l", "run: "+command)
 		p.sees("the words in its box", func(s string) bool { return strings.Contains(s, "run: "+command) })
 		p.keys("Enter")
@@ -249,11 +245,11 @@ func (a agentProgram) decideInTmux(t *testing.T, program string) {
 	until(t, "the deletion", func() bool { return gone(approved) })
 
 	says(done, "rm -r data-denied")
-	p.asks("rm -r data-denied")
+	t.Logf("%s: to be denied\n%s", a.program, p.asks("rm -r data-denied"))
 	p.answers("d it is still needed")
 
 	says("it is still needed", "rm -r data-steered")
-	p.asks("rm -r data-steered")
+	t.Logf("%s: to be steered\n%s", a.program, p.asks("rm -r data-steered"))
 	p.answers("s move it to archive/ instead")
 
 	says("move it to archive/ instead", "rm -r data-edited")
