@@ -35,6 +35,7 @@ type Options struct {
 	Decide holdgate.Answer
 	TTY    string // the terminal that asks, where Decide is empty
 	Out    io.Writer
+	Width  int // of Out, in columns; 0 is any
 	App    app.Options
 	// Program is holdgate itself, where it can run commands so that they can be taken
 	// back; empty: it cannot here.
@@ -52,6 +53,11 @@ const (
 // Run runs the demo. It returns an error where something other than the
 // decision made the difference.
 func Run(ctx context.Context, o Options) error {
+	if o.Width > 0 {
+		told := &story{w: o.Out, width: o.Width}
+		defer told.end()
+		o.Out = told
+	}
 	dir, err := os.MkdirTemp("", "holdgate-demo-")
 	if err != nil {
 		return err

@@ -1,10 +1,8 @@
 package agents
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -54,13 +52,13 @@ func (e *env) listAgents(c *cli.Context) error {
 			return err
 		}
 	}
-	return printAgents(e.Stdout, list, time.Now())
+	width, _ := e.Screen(e.Stdout)
+	return printAgents(e.Stdout, list, time.Now(), width)
 }
 
-// printAgents prints what is known of each agent.
-func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "AGENT\tIDENTITY\tSEEN\tPENDING\tSESSIONS\tSTATE\tUSED")
+// printAgents prints what is known of each agent. A width of 0 is any.
+func printAgents(w io.Writer, list []agents.Agent, now time.Time, width int) error {
+	var rows [][]string
 	for _, a := range list {
 		identity, seen := "asserted", "not yet"
 		if a.Proven {
@@ -72,10 +70,10 @@ func printAgents(w io.Writer, list []agents.Agent, now time.Time) error {
 		if !a.LastSeen.IsZero() {
 			seen = command.Short(now.Sub(a.LastSeen)) + " ago"
 		}
-		used := cmp.Or(a.Usage.String(), "-")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", holdgate.Visible(a.ID), holdgate.Visible(identity), seen, a.Pending, len(a.Sessions), holdgate.Visible(state(a)), holdgate.Visible(used))
+		rows = append(rows, []string{a.ID, identity, seen, fmt.Sprint(a.Pending), fmt.Sprint(len(a.Sessions)), state(a), a.Usage.String()})
 	}
-	return t.Flush()
+	_, err := io.WriteString(w, command.Table(width, []string{"AGENT", "IDENTITY", "SEEN", "PENDING", "SESSIONS", "STATE", "USED"}, rows))
+	return err
 }
 
 // state is what people have made of the agent. Whether its process runs nobody says.

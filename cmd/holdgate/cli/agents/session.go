@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -34,18 +33,15 @@ func (e *env) showSession(c *cli.Context) error {
 	if c.Bool("json") {
 		return command.PrintJSON(e.Stdout, s)
 	}
-	return printSession(e.Stdout, s, time.Now())
+	width, _ := e.Screen(e.Stdout)
+	return printSession(e.Stdout, s, time.Now(), width)
 }
 
 // printSession prints what is known of a session, a line for each thing. What
-// nothing is known of has none.
-func printSession(w io.Writer, s approvals.Session, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintln(t, visibleCells(name+"\t"+strings.ReplaceAll(value, "\t", " ")))
-		}
-	}
+// nothing is known of has none. A width of 0 is any.
+func printSession(w io.Writer, s approvals.Session, now time.Time, width int) error {
+	var fields [][2]string
+	line := func(name, value string) { fields = append(fields, [2]string{name, value}) }
 	line("session", s.ID)
 	line("agent", s.Agent)
 	state := string(s.State)
@@ -90,7 +86,8 @@ func printSession(w io.Writer, s approvals.Session, now time.Time) error {
 	if !s.LastSeen.IsZero() {
 		line("seen", command.Short(now.Sub(s.LastSeen))+" ago")
 	}
-	return t.Flush()
+	_, err := io.WriteString(w, command.Fields(width, fields))
+	return err
 }
 
 func callsText(c sessions.Counts) string {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // sessionsCommand lists the runs of agents, and sets what is asked about in them.
@@ -67,57 +67,39 @@ func (e *env) listSessions(c *cli.Context) error {
 	if c.Bool("json") {
 		return command.PrintJSON(e.Stdout, list)
 	}
-	return printSessions(e.Stdout, list, time.Now())
+	width, _ := e.Screen(e.Stdout)
+	return printSessions(e.Stdout, list, time.Now(), width)
 }
 
 // printSessions prints a line for each session, and below it why it does not go
-// on.
-func printSessions(w io.Writer, list []approvals.Session, now time.Time) error {
+// on. A width of 0 is any.
+func printSessions(w io.Writer, list []approvals.Session, now time.Time, width int) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "no session is known yet")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SESSION\tAGENT\tSTATE\tMODE\tCONFIDENCE\tPENDING\tGATES PASSED\tTAINT\tSEEN")
+	header := []string{"SESSION", "AGENT", "STATE", "MODE", "CONFIDENCE", "PENDING", "GATES PASSED", "TAINT", "SEEN"}
+	var rows [][]string
+	var halted []page.Line
 	for _, s := range list {
 		var passed []string
 		for _, p := range s.Passed {
 			passed = append(passed, p.Gate)
 		}
-		sure := "-"
+		sure, seen := "", ""
 		if s.Confidence != nil {
 			sure = fmt.Sprintf("%.2f", s.Confidence.Score)
 		}
-		line := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", s.ID, s.Agent, s.State, modeText(s), sure, s.Pending, orDash(strings.Join(passed, ", ")), orDash(strings.Join(s.Taint, ", ")), command.Ago(now, s.LastSeen))
-		fmt.Fprintln(t, visibleCells(line))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, s := range list {
+		if !s.LastSeen.IsZero() {
+			seen = command.Ago(now, s.LastSeen)
+		}
+		rows = append(rows, []string{s.ID, s.Agent, string(s.State), modeText(s), sure, fmt.Sprint(s.Pending), strings.Join(passed, ", "), strings.Join(s.Taint, ", "), seen})
 		if s.Why != "" {
-			if _, err := fmt.Fprintf(w, "%s is %s\n", holdgate.Visible(s.ID), holdgate.Visible(s.Why)); err != nil {
-				return err
-			}
+			halted = append(halted, page.Line{Text: holdgate.Visible(s.ID) + " is " + holdgate.Visible(s.Why)})
 		}
 	}
-	return nil
-}
-
-// visibleCells is a line of cells in which nothing acts on a screen.
-func visibleCells(line string) string {
-	cells := strings.Split(line, "\t")
-	for i := range cells {
-		cells[i] = holdgate.Visible(cells[i])
-	}
-	return strings.Join(cells, "\t")
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	_, err := io.WriteString(w, command.Table(width, header, rows)+page.Text(halted, width, false))
+	return err
 }
 
 // modeText is what is asked about in a session, and whether it stands alone.

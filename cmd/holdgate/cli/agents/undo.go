@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -294,8 +293,7 @@ func (e *env) listRuns(c *cli.Context, s *undo.Store) error {
 	if len(list) == 0 {
 		return noRuns()
 	}
-	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RUN\tAGENT\tSTATE\tKEPT\tFOLDER")
+	var rows [][]string
 	for _, o := range list {
 		state := "ended"
 		switch {
@@ -308,12 +306,14 @@ func (e *env) listRuns(c *cli.Context, s *undo.Store) error {
 		case o.Undoes != "":
 			state = "took back " + o.Undoes
 		}
-		fmt.Fprintln(t, visibleCells(fmt.Sprintf("%s\t%s\t%s\t%.1f MiB\t%s", o.ID, o.Agent, state, float64(o.Bytes)/(1<<20), o.Root)))
+		rows = append(rows, []string{o.ID, o.Agent, state, fmt.Sprintf("%.1f MiB", float64(o.Bytes)/(1<<20)), o.Root})
 	}
 	for _, o := range list {
 		if o.Damaged != "" {
 			fmt.Fprintf(e.Stderr, "note: run %s cannot be taken back, for what says which run it is is damaged: %s\n", holdgate.Visible(o.ID), holdgate.Visible(o.Damaged))
 		}
 	}
-	return t.Flush()
+	width, _ := e.Screen(e.Stdout)
+	_, err = io.WriteString(e.Stdout, command.Table(width, []string{"RUN", "AGENT", "STATE", "KEPT", "FOLDER"}, rows))
+	return err
 }

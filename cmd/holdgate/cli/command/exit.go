@@ -17,6 +17,7 @@ import (
 	"github.com/holdgate/holdgate/approvals/api"
 	"github.com/holdgate/holdgate/approvals/client"
 	"github.com/holdgate/holdgate/cmd/holdgate/run"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
 
 // Exit codes. Scripts rely on them.
@@ -58,20 +59,23 @@ func Hinted(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// Report prints err for people and returns the exit code.
+// Report prints err for people, on a terminal as wide as that, and returns the exit code.
 func (e *Env) Report(err error) int {
 	if err == nil {
 		return ExitDone
 	}
 	x := Explain(err)
+	var lines []page.Line
 	if x.Text != "" {
 		for line := range strings.SplitSeq(x.Text, "\n") {
-			fmt.Fprintf(e.Stderr, "error: %s\n", holdgate.Visible(strings.ReplaceAll(line, "\t", "    ")))
+			lines = append(lines, page.Line{Label: "error: ", Text: holdgate.Visible(strings.ReplaceAll(line, "\t", "    "))})
 		}
 	}
 	if x.Hint != "" {
-		fmt.Fprintf(e.Stderr, "hint: %s\n", holdgate.Visible(x.Hint))
+		lines = append(lines, page.Line{Label: "hint: ", Text: holdgate.Visible(x.Hint)})
 	}
+	width, _ := e.Screen(e.Stderr)
+	fmt.Fprint(e.Stderr, page.Text(lines, width, false))
 	return x.Code
 }
 
@@ -98,9 +102,9 @@ func Explain(err error) *Exit {
 		x.Hint = "nothing was sent to it; where it signs for itself (own_ca), copy page-ca.pem of its state folder into yours, or name it: SSL_CERT_FILE=page-ca.pem"
 		return x
 	}
-	if _, ok := errors.AsType[*client.UnprovenError](err); ok {
-		x.Text = "your token is not known: " + x.Text
-		x.Hint = "nothing secret was sent to it; either it does not know your token (holdgate config says whether the file that names you waits to be accepted), or see which program listens there"
+	if e, ok := errors.AsType[*client.UnprovenError](err); ok {
+		x.Text = fmt.Sprintf("your token is not known to what listens at %s: %v", e.Addr, e.Err)
+		x.Hint = "nothing secret was sent to it; where it is your sidecar, holdgate config says whether the file that names you waits to be accepted; where it is not, see which program listens there"
 		return x
 	}
 	if e, ok := errors.AsType[*client.TokenError](err); ok {

@@ -43,12 +43,12 @@ func (e *env) printWhole(w io.Writer, r approvals.Request, now time.Time) error 
 	if err := e.printPage(w, r, now); err != nil || r.Briefing.Whole {
 		return err
 	}
-	return printFull(w, r)
+	return e.printFull(w, r)
 }
 
 // printFull writes a call's arguments whole: nothing is cut, and what a screen
 // would hide is written out. What policy redacts is not in a request.
-func printFull(w io.Writer, r approvals.Request) error {
+func (e *env) printFull(w io.Writer, r approvals.Request) error {
 	t := r.Call.Tool
 	if t == nil {
 		return nil
@@ -61,12 +61,12 @@ func printFull(w io.Writer, r approvals.Request) error {
 		}
 		text = string(v)
 	}
-	var b strings.Builder
-	b.WriteString("\nthe arguments, whole\n")
+	lines := []page.Line{{}, {Text: "the arguments, whole"}}
 	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString("  | " + holdgate.Visible(line) + "\n")
+		lines = append(lines, page.Line{Label: "  | ", Text: holdgate.Visible(line)})
 	}
-	_, err := io.WriteString(w, b.String())
+	width, _ := e.Screen(w)
+	_, err := io.WriteString(w, page.Text(lines, width, false))
 	return err
 }
 

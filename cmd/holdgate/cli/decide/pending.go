@@ -62,7 +62,8 @@ func pendingCommand(e *env) *cli.Command {
 			case c.Bool("json"):
 				err = command.PrintJSON(e.Stdout, list)
 			case len(list) > 0:
-				err = e.printPending(list, time.Now())
+				width, _ := e.Screen(e.Stdout)
+				err = printPending(e.Stdout, list, time.Now(), width)
 			}
 			if err == nil && len(off) > 0 && !c.Bool("json") {
 				_, err = fmt.Fprintf(e.Stdout, "%d more put off by you: holdgate pending --all\n", len(off))
@@ -125,8 +126,9 @@ func nothingPending(f approvals.Filter) error {
 	return &command.Exit{Code: command.ExitNothing, Text: text, Hint: "calls that policy holds appear here; holdgate audit query shows what was decided"}
 }
 
-// printPending prints what agents wait for, and apart from it what nobody waits for.
-func (e *env) printPending(list []approvals.Request, now time.Time) error {
+// printPending prints what agents wait for, and apart from it what nobody waits for. A
+// width of 0 is any.
+func printPending(out io.Writer, list []approvals.Request, now time.Time, width int) error {
 	var waiting, left []approvals.Request
 	for _, r := range list {
 		if r.RunEnded != nil {
@@ -136,19 +138,19 @@ func (e *env) printPending(list []approvals.Request, now time.Time) error {
 		}
 	}
 	if len(waiting) > 0 {
-		if err := e.printTable(waiting, now); err != nil || len(left) == 0 {
+		if err := printTable(out, waiting, now, width); err != nil || len(left) == 0 {
 			return err
 		}
-		fmt.Fprintln(e.Stdout)
+		fmt.Fprintln(out)
 	}
-	fmt.Fprintln(e.Stdout, "Nobody waits for these any more, for the runs that asked have ended. An approval still counts if the agent asks again:")
-	return e.printTable(left, now)
+	const nobody = "Nobody waits for these any more, for the runs that asked have ended. An approval still counts if the agent asks again:"
+	fmt.Fprint(out, page.Text([]page.Line{{Text: nobody}}, width, false))
+	return printTable(out, left, now, width)
 }
 
 // printTable prints one row a line: see [approvals.Request.Row]. On a terminal what the
 // request is about goes below, where there is room for it.
-func (e *env) printTable(list []approvals.Request, now time.Time) error {
-	width, _ := e.Screen(e.Stdout)
+func printTable(out io.Writer, list []approvals.Request, now time.Time, width int) error {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	header := "ID\tAGE\tLEFT\tRISK\tAGENT\tSESSION"
@@ -179,9 +181,9 @@ func (e *env) printTable(list []approvals.Request, now time.Time) error {
 		return err
 	}
 	if width > 0 {
-		return printBelow(e.Stdout, table.String(), below, width)
+		return printBelow(out, table.String(), below, width)
 	}
-	_, err := e.Stdout.Write(table.Bytes())
+	_, err := out.Write(table.Bytes())
 	return err
 }
 
@@ -206,10 +208,17 @@ func asked(r approvals.Request) string {
 	return ""
 }
 
-// begins is the beginning of a text, on one line and safe to show.
+// begins is the beginning of a text, on one line, safe to show and of so many cells at most.
 func begins(s string, most int) string {
-	if r := []rune(strings.Join(strings.Fields(s), " ")); len(r) > most {
-		return holdgate.Visible(string(r[:most-1])) + "…"
+	s = holdgate.Visible(strings.Join(strings.Fields(s), " "))
+	if page.Cells(s) <= most {
+		return s
 	}
-	return holdgate.Visible(strings.Join(strings.Fields(s), " "))
+	n := 2 // of the mark, which some terminals show so wide
+	for i, r := range s {
+		if n += page.Cells(string(r)); n > most {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

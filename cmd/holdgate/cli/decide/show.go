@@ -52,7 +52,7 @@ func showCommand(e *env) *cli.Command {
 				return err
 			}
 			if c.Bool("full") {
-				if err := printFull(e.Stdout, r); err != nil {
+				if err := e.printFull(e.Stdout, r); err != nil {
 					return err
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/cmd/holdgate/app"
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/plugins/sdk/page"
 	"github.com/holdgate/holdgate/rego"
 	"github.com/holdgate/holdgate/rego/learn"
 	"github.com/holdgate/holdgate/rego/verdict"
@@ -42,7 +43,8 @@ func explainCommand(e *env) *cli.Command {
 			if c.Bool("json") {
 				return command.PrintJSON(e.Stdout, x)
 			}
-			return x.write(e.Stdout)
+			width, _ := e.Screen(e.Stdout)
+			return x.write(e.Stdout, width)
 		},
 	}
 }
@@ -153,9 +155,10 @@ func (e *env) learningEngine(c *cli.Context) (*rego.Engine, rego.Own, error) {
 	return engine, app.Own(s), err
 }
 
-func (x *explained) write(w io.Writer) error {
+// write says all of it; a width of 0 is any.
+func (x *explained) write(w io.Writer, width int) error {
 	var b strings.Builder
-	line := liner(&b)
+	line := liner(&b, width)
 	n := x.Entry
 	d := n.Decision
 	line("entry %d, %s: %s by %s in session %s", n.Seq, n.Time.Local().Format(time.DateTime), n.Call.Name(), n.Call.Agent, n.Call.Session)
@@ -219,22 +222,38 @@ func (x *explained) writeRules(line func(string, ...any)) {
 }
 
 // liner returns what writes lines, safe to show. A text of several lines, such as code
-// that a command is given, goes on below behind a mark.
-func liner(b *strings.Builder) func(format string, args ...any) {
+// that a command is given, goes on below behind a mark, and so does, behind another one,
+// a line that is wider than the screen; a width of 0 is any.
+func liner(b *strings.Builder, width int) func(format string, args ...any) {
 	return func(format string, args ...any) {
-		text := strings.TrimRight(fmt.Sprintf(format, args...), "\n ")
+		text := strings.TrimLeft(format, " ") // its blanks are apart from those of what it names
+		mark := format[:len(format)-len(text)]
+		text = strings.TrimRight(fmt.Sprintf(text, args...), "\n ")
 		for i, l := range strings.Split(text, "\n") {
 			if i > maxCodeLines {
-				fmt.Fprintf(b, "      | ... and %d more lines\n", strings.Count(text, "\n")-maxCodeLines)
+				fmt.Fprintf(b, codeMark+"... and %d more lines\n", strings.Count(text, "\n")-maxCodeLines)
 				break
 			}
+			room := 0
 			if i > 0 {
-				b.WriteString("      | ")
+				mark = codeMark
 			}
-			b.WriteString(strings.TrimRight(holdgate.Visible(l), " ") + "\n")
+			if width > 0 {
+				room = max(width-len(codeMark), 2)
+			}
+			for _, part := range page.Wrap([]page.Line{{Text: strings.TrimRight(holdgate.Visible(l), " ")}}, room) {
+				b.WriteString(strings.TrimRight(mark+part.Text, " ") + "\n")
+				mark = wrapMark
+			}
 		}
 	}
 }
+
+// Marks before what goes on below: lines of a text, and the rest of a line.
+const (
+	codeMark = "      | "
+	wrapMark = "      : "
+)
 
 // maxCodeLines is how many lines of a text are shown, besides its first.
 const maxCodeLines = 12

@@ -121,7 +121,8 @@ func (e *env) tryPolicy(c *cli.Context) error {
 // writeTried prints what became of a call that was made up.
 func (x *explained) writeTried(e *env) error {
 	var b strings.Builder
-	line := liner(&b)
+	width, _ := e.Screen(e.Stdout)
+	line := liner(&b, width)
 	d := x.decision
 	if x.says != "" {
 		line("%s", x.says)

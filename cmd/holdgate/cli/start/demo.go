@@ -29,7 +29,8 @@ func demoCommand(e *env) *cli.Command {
 }
 
 func (e *env) demo(c *cli.Context) error {
-	o := demo.Options{Decide: holdgate.Answer(c.String("decide")), Out: e.Stdout, App: app.Options{Version: command.Version(), Logger: e.Logger("error")}}
+	width, _ := e.Screen(e.Stdout)
+	o := demo.Options{Decide: holdgate.Answer(c.String("decide")), Out: e.Stdout, Width: width, App: app.Options{Version: command.Version(), Logger: e.Logger("error")}}
 	switch o.Decide {
 	case holdgate.AnswerApprove, holdgate.AnswerDeny, holdgate.AnswerSteer:
 	case "":
