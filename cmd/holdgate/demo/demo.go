@@ -54,9 +54,7 @@ const (
 // decision made the difference.
 func Run(ctx context.Context, o Options) error {
 	if o.Width > 0 {
-		told := &story{w: o.Out, width: o.Width}
-		defer told.end()
-		o.Out = told
+		o.Out = &story{w: o.Out, width: o.Width}
 	}
 	dir, err := os.MkdirTemp("", "holdgate-demo-")
 	if err != nil {

@@ -19,17 +19,16 @@ func TestAStoryIsBrokenBetweenWords(t *testing.T) {
 		"without an end":         {"user   > Go on", "user   > Go on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []int{1, 5, 1000} { // as it is streamed
+			for _, parts := range [][]string{{c.told}, strings.SplitAfter(c.told, " ")} { // as it is streamed
 				var b strings.Builder
 				s := &story{w: &b, width: 32}
-				for told := c.told; told != ""; told = told[min(by, len(told)):] {
-					if _, err := s.Write([]byte(told[:min(by, len(told))])); err != nil {
+				for _, part := range parts {
+					if _, err := s.Write([]byte(part)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				s.end()
 				if diff := cmp.Diff(c.want, b.String()); diff != "" {
-					t.Errorf("%d bytes at once (-want +got):\n%s", by, diff)
+					t.Errorf("in %d parts (-want +got):\n%s", len(parts), diff)
 				}
 			}
 		})

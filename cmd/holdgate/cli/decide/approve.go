@@ -206,7 +206,7 @@ func (e *env) confirmGroup(ctx context.Context, w io.Writer, list []approvals.Re
 	if len(list) == 1 {
 		calls = "this call"
 	}
-	yes, err := e.ConfirmWord(ctx, w, fmt.Sprintf("approve %s? Type approve to do it, anything else to leave all pending: ", calls), "approve")
+	yes, err := e.ConfirmWord(ctx, w, e.question(w, fmt.Sprintf("approve %s? Type approve to do it, anything else to leave all pending:", calls)), "approve")
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; all stay pending"}
 	}

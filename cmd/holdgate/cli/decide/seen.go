@@ -88,13 +88,18 @@ func typed(word string) []string {
 
 // confirmBy asks on the terminal whether the request is answered so, and takes one of the words.
 func (e *env) confirmBy(ctx context.Context, w io.Writer, r approvals.Request, what page.Line, answer holdgate.Answer, words []string) error {
-	width, _ := e.Screen(w)
-	question := page.Text([]page.Line{what, {Text: fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending:", answer, strings.Join(words, " or "))}}, width, false)
-	yes, err := e.ConfirmWord(ctx, w, strings.TrimSuffix(question, "\n")+" ", words...)
+	asks := fmt.Sprintf("%s this call? Type %s to do it, anything else to leave it pending:", answer, strings.Join(words, " or "))
+	yes, err := e.ConfirmWord(ctx, w, e.question(w, asks, what), words...)
 	if err == nil && !yes {
 		err = &command.Exit{Code: command.ExitFailed, Text: "nothing was decided; " + r.ID + " stays pending"}
 	}
 	return err
+}
+
+// question is a question below what it is about, as wide as the terminal.
+func (e *env) question(w io.Writer, asks string, about ...page.Line) string {
+	width, _ := e.Screen(w)
+	return strings.TrimSuffix(page.Text(append(about, page.Line{Text: asks}), width, false), "\n") + " "
 }
 
 // again says once more what is decided: the page before the question may have gone off the
