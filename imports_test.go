@@ -165,7 +165,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/app":         {"approvals/push", "proxy/hookproof", "proxy/gate", "approvals/login", "approvals/roster", "proxy/trace", "approvals/passkeys", ".", "approvals/socket", "approvals", "approvals/api", "approvals/web", "cmd/holdgate/config", "cmd/holdgate/app/runs", "cmd/holdgate/trust", "cmd/holdgate/takeover", "cmd/holdgate/metrics", "cmd/holdgate/report", "plugins", "plugins/host", "proxy", "proxy/authzen", "proxy/extauthz", "proxy/steps", "proxy/credential", "proxy/identity", "proxy/intercept", "proxy/mcpproxy", "proxy/model", "proxy/drain", "proxy/openfiles", "proxy/upstream", "rego", "rego/learn", "rego/revisions", "rego/verdict", "rego/watch", "store", "store/audit", "store/badger", "store/move", "store/postgres", "proxy/route", "approvals/people", "approvals/record"},
 	"cmd/holdgate/app/runs":    {".", "approvals", "approvals/api", "cmd/holdgate/config", "cmd/holdgate/handover", "cmd/holdgate/takeover", "cmd/holdgate/trust", "proxy", "proxy/gate", "proxy/intercept", "proxy/openfiles", "store"},
 	"cmd/holdgate/trust":       {"cmd/holdgate/config"},
-	"cmd/holdgate/demo":        {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config"},
+	"cmd/holdgate/demo":        {".", "approvals", "approvals/client", "approvals/api", "cmd/holdgate/app", "cmd/holdgate/config", "plugins/sdk/page"},
 	"cmd/holdgate/confine":     {},
 	"cmd/holdgate/undo":        {"."},
 	"cmd/holdgate/handover":    {"."},
@@ -176,13 +176,15 @@ var imports = map[string][]string{
 	"cmd/holdgate/bench":       {".", "cmd/holdgate/app", "cmd/holdgate/config", "proxy/route", "proxy/wire"},
 	"cmd/holdgate":             {"cmd/holdgate/cli"},
 	"cmd/holdgate/cli":         {".", "approvals", "approvals/client", "cmd/holdgate/bench", "cmd/holdgate/cli/agents", "cmd/holdgate/cli/audit", "cmd/holdgate/cli/command", "cmd/holdgate/cli/decide", "cmd/holdgate/cli/policy", "cmd/holdgate/cli/setup", "cmd/holdgate/cli/start", "cmd/holdgate/config", "cmd/holdgate/launch", "proxy/hook"},
-	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "store", "store/audit"},
-	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "proxy/identity", "store/audit"},
+	"cmd/holdgate/cli/command": {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/config", "cmd/holdgate/launch", "cmd/holdgate/run", "plugins/sdk/page", "store", "store/audit"},
+	"cmd/holdgate/cli/agents":  {".", "approvals", "approvals/agents", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/undo", "plugins/sdk/page", "proxy/identity", "store/audit"},
 	"cmd/holdgate/cli/audit":   {"approvals/passkeys", ".", "approvals/api", "approvals/stats", "cmd/holdgate/cli/command", "plugins/sdk/page", "store/audit"},
 	"cmd/holdgate/cli/decide":  {".", "approvals", "approvals/draft", "approvals/api", "approvals/client", "approvals/grants", "approvals/record", "approvals/sessions", "approvals/tui", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/launch", "plugins/host", "plugins/sdk/page"},
-	"cmd/holdgate/cli/policy":  {"approvals/briefing", ".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
+	"cmd/holdgate/cli/policy":  {"approvals/briefing", ".", "cmd/holdgate/app", "cmd/holdgate/cli/command", "plugins/sdk/page", "rego", "rego/learn", "rego/score", "rego/verdict", "store/audit"},
 	"cmd/holdgate/cli/setup":   {".", "cmd/holdgate/hook", "cmd/holdgate/hook/install", "proxy/hook", "approvals/agents", "approvals/api", "approvals/client", "approvals/people", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/run", "plugins", "plugins/host", "plugins/sdk/page", "rego"},
 	"cmd/holdgate/cli/start":   {".", "approvals", "approvals/api", "approvals/client", "approvals/sessions", "cmd/holdgate/app", "cmd/holdgate/cli/command", "cmd/holdgate/config", "cmd/holdgate/confine", "cmd/holdgate/demo", "cmd/holdgate/launch", "cmd/holdgate/relay", "cmd/holdgate/report", "cmd/holdgate/run", "proxy/agentapi", "proxy/mcpproxy/stdio", "proxy/mcpserver", "proxy/trace/environ"},
+
+	"cmd/holdgate/cli/screentest": {"plugins/sdk/page"},
 }
 
 // standardOnly are packages that import nothing but the standard library.
