@@ -130,7 +130,7 @@ func TestServeKnowsThePeopleOfItsConfiguration(t *testing.T) {
 	}
 	stop()
 	served(t, "--state-dir", dir)
-	if got, text := ran(t, "pending", "--state-dir", dir, "--token-file", token); got != command.ExitFailed || !strings.Contains(text, "did not prove") {
+	if got, text := ran(t, "pending", "--state-dir", dir, "--token-file", token); got != command.ExitFailed || !strings.Contains(text, "your token is not known") {
 		t.Errorf("bob, whom nobody knows any more: exit code %d\n%s", got, text)
 	}
 }

@@ -45,7 +45,7 @@ func TestAFakeSidecarLearnsNothing(t *testing.T) {
 		"run --unconfined -- true", "mcp --self", "mcp -- true",
 	} {
 		r := holdgate(t, []string{"HOLDGATE_STATE_DIR=" + dir}, strings.Fields(command)...)
-		if r.code != 1 || !strings.Contains(r.stderr, "did not prove that it is your sidecar") {
+		if r.code != 1 || !strings.Contains(r.stderr, "your token is not known to what listens at") {
 			t.Errorf("holdgate %s: %v", command, r)
 		}
 	}
