@@ -183,7 +183,7 @@ func (c *call) end(ctx context.Context, err error) {
 	case waits != nil: // the client has gone, or the sidecar ends: what is pending stays
 		return
 	case err != nil:
-		c.tell(acp.Event{Status: acp.StatusDeny, Text: wire.Mark + gate.NameCall(c.eval.Call) + " was not run: " + err.Error()})
+		c.tell(acp.Event{Status: acp.StatusDeny, Text: wire.Mark + c.p.Unable(ctx, gate.NameCall(c.eval.Call)+" was not run", err)})
 		return
 	case !c.eval.Released():
 		c.tell(acp.Event{Status: acp.StatusDeny, Text: c.eval.Verdict().Notice})

@@ -63,11 +63,14 @@ func ProblemOf(err error) *Problem {
 		{sessions.ErrTooMany, http.StatusTooManyRequests, "full", "Too many sessions"},
 		{context.Canceled, http.StatusServiceUnavailable, "stopping", "Ended"},
 		{approvals.ErrDiskFull, http.StatusServiceUnavailable, "store", "No room"},
-		{store.ErrNoRoom, http.StatusServiceUnavailable, "store", "No room"},
 	} {
 		if errors.Is(err, k.is) {
 			return &Problem{Type: prefix + k.word, Title: k.title, Status: k.status, Detail: err.Error()}
 		}
+	}
+	if errors.Is(err, store.ErrNoRoom) {
+		// The whole text names the folder.
+		return &Problem{Type: prefix + "store", Title: "No room", Status: http.StatusServiceUnavailable, Detail: store.ErrNoRoom.Error()}
 	}
 	if errors.Is(err, store.ErrFailed) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
 		// The cause names files and servers, which are none of an agent's business.

@@ -47,7 +47,7 @@ func (x *Exchange) judge(ctx context.Context, e *Evaluation) holdgate.Decision {
 		}
 		if !e.Seen {
 			if err := x.counted(e); err != nil {
-				return unknownSession(err)
+				return x.unknownSession(ctx, err)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (x *Exchange) evaluate(ctx context.Context, e *Evaluation, answers []rego.A
 	}
 	in := rego.Input{Call: e.Call, Answers: answers, Edited: e.edited != "", Dir: x.from.Dir, From: x.from.Start, Home: c.Home, Own: rego.Own{Listeners: c.Deciders(), Folders: c.Private}}
 	if err := x.inSession(&in, e); err != nil {
-		return unknownSession(err)
+		return x.unknownSession(ctx, err)
 	}
 	ctx, span := trace.Evaluate(context.WithoutCancel(ctx), e.Call, x.from.At != InAnswer || e.Call.Model != nil)
 	d := c.Policy.Decide(ctx, in)

@@ -2,12 +2,15 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
+	"github.com/holdgate/holdgate/proxy/trace"
 	"github.com/holdgate/holdgate/proxy/wire"
 )
 
@@ -125,13 +128,34 @@ func (x *Exchange) Fail(ctx context.Context, e *Evaluation, err error) {
 		tool = e.Call.Tool.Name
 	}
 	x.g.c.Logger.ErrorContext(ctx, "refusing a call", "kind", e.Call.Kind, "tool", tool, "approval", e.request.ID, "err", err)
-	e.Refuse(noticeError(e.Call, err))
+	e.Refuse(wire.Mark + Undone(e.Call) + ": Holdgate cannot hold or log calls at the moment (" + why(ctx, err) + "). Tell the user; try again later.")
 }
 
-// noticeError stands in the place of a call that could not be judged or held.
-func noticeError(c holdgate.Call, err error) string {
-	return wire.Mark + fmt.Sprintf("%s: Holdgate cannot hold or log calls at the moment (%s). Tell the user; try again later.",
-		Undone(c), holdgate.Bounded(err.Error(), 300))
+// Unable tells an agent, after what could not be done, that something failed inside
+// Holdgate, and logs the error.
+func Unable(ctx context.Context, log *slog.Logger, what string, err error) string {
+	log.ErrorContext(ctx, "telling an agent: "+what, "err", err)
+	return what + ": " + why(ctx, err)
+}
+
+// why is what an agent is told of an error: what it can act upon, or where the log has the
+// error, which may name files and servers.
+func why(ctx context.Context, err error) string {
+	if s, halted := Halted(err); halted {
+		return PausedText(s)
+	}
+	if over, ok := errors.AsType[*approvals.QuotaError](err); ok {
+		return over.Error()
+	}
+	for _, plain := range []error{approvals.ErrUsed, approvals.ErrNotApproved, approvals.ErrOver, approvals.ErrDiskFull} {
+		if errors.Is(err, plain) {
+			return plain.Error()
+		}
+	}
+	if id := trace.Request(ctx); id != "" {
+		return "the sidecar's log says why at request=" + id
+	}
+	return "the sidecar's log says why"
 }
 
 // noticeLimit stands in the place of a call that is over a limit.

@@ -162,6 +162,6 @@ func (x *Exchange) left(ctx context.Context, d holdgate.Decision) error {
 }
 
 // unknownSession refuses a call of whose session nothing can be known.
-func unknownSession(err error) holdgate.Decision {
-	return holdgate.Decision{Rule: holdgate.RuleStore, Reason: "what is known of the session cannot be read: " + err.Error()}
+func (x *Exchange) unknownSession(ctx context.Context, err error) holdgate.Decision {
+	return holdgate.Decision{Rule: holdgate.RuleStore, Reason: Unable(ctx, x.g.c.Logger, "what is known of the session cannot be read", err)}
 }

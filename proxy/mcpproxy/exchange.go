@@ -217,7 +217,7 @@ func (m *exchange) held(qs []*gate.Evaluation, held bool) error {
 		return nil
 	}
 	if err := m.claim(qs); err != nil {
-		_ = m.reply(m.refuseAll(err.Error()))
+		_ = m.reply(m.unable("This call was not run, for its approval could not be used", err))
 		return nil
 	}
 	r := &relay{exchange: m}
@@ -235,6 +235,11 @@ func (m *exchange) held(qs []*gate.Evaluation, held bool) error {
 	err := r.forward()
 	m.finish(held, err)
 	return m.endStream(err)
+}
+
+// unable refuses each message for which something failed inside Holdgate.
+func (m *exchange) unable(what string, err error) [][]byte {
+	return m.refuseAll(wire.Mark + m.p.c.Unable(m.R.Context(), what, err))
 }
 
 // claim uses the approvals that the body rests on.
@@ -329,7 +334,7 @@ func (m *exchange) waitFor(fn func(context.Context) (waiting string, err error))
 		_ = m.reply(m.refuseAll(wire.Mark + "This call was not run yet: " + waiting +
 			". Call the tool again with the same arguments to pick up the decision."))
 	default:
-		_ = m.reply(m.refuseAll(err.Error()))
+		_ = m.reply(m.unable("This call was not run, for the answer of people could not be waited for", err))
 	}
 	return false
 }

@@ -243,7 +243,7 @@ func (m *exchange) pickUp() bool {
 		}
 	}
 	if err != nil && m.R.Context().Err() == nil {
-		_ = m.reply(m.refuseAll(wire.Mark + "The result of this call was kept, and cannot be had: " + err.Error()))
+		_ = m.reply(m.unable("The result of this call was kept, and cannot be had", err))
 	}
 	return true
 }

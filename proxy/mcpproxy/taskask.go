@@ -40,7 +40,7 @@ func (m *exchange) aboutTask() bool {
 	var answer []byte
 	switch {
 	case err != nil:
-		answer = mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be looked up: "+err.Error())
+		answer = mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+m.p.c.Unable(m.R.Context(), "The task cannot be looked up", err))
 	case rec.State == tasks.Theirs:
 		return false
 	default:
@@ -65,7 +65,7 @@ func (p *Proxy) taskAnswer(msg mcp.Message, rec tasks.Task, ss *stdio.Session) [
 		return p.cancelTask(msg, rec)
 	}
 	if err := p.updateTask(msg, rec, ss); err != nil {
-		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The call cannot be made again with this: "+err.Error())
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(p.c.Life, "The call cannot be made again with this", err))
 	}
 	return mcp.Acknowledged(msg.ID)
 }
@@ -155,7 +155,7 @@ func (p *Proxy) cancelTask(msg mcp.Message, rec tasks.Task) []byte {
 	case errors.Is(err, tasks.ErrOver):
 		return mcp.Error(msg.ID, mcp.CodeInvalidParams, "The task cannot be cancelled: it is over")
 	case err != nil:
-		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+"The task cannot be cancelled: "+err.Error())
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(p.c.Life, "The task cannot be cancelled", err))
 	}
 	if live := p.tasks.find(rec.ID); live != nil {
 		if live.m.wait.withdraw() {

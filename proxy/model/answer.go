@@ -347,7 +347,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 	for _, p := range doc.Calls() {
 		if p.Observed {
 			if err := a.x.Observe(a.Complete(*p.Call)); err != nil {
-				a.Refuse(http.StatusServiceUnavailable, err.Error())
+				a.Unable("a call that the provider runs could not be noted", err)
 				return false
 			}
 			a.items = append(a.items, item{part: p})
@@ -358,7 +358,7 @@ func (a *answer) readPlain(src io.Reader) bool {
 	a.noteCame(raw)
 	if a.stored() {
 		if err := a.keep(raw, false); err != nil {
-			a.Refuse(http.StatusServiceUnavailable, err.Error())
+			a.Unable("the answer could not be stored", err)
 			return false
 		}
 	}
@@ -372,7 +372,7 @@ func (a *answer) deliverPlain() error {
 		return nil
 	}
 	if err := a.x.Use(a.R.Context(), a.calls()...); err != nil {
-		a.Refuse(http.StatusServiceUnavailable, err.Error())
+		a.Unable("the approval could not be used", err)
 		return nil
 	}
 	verdicts := make([]holdgate.Verdict, len(a.items))
@@ -401,7 +401,7 @@ func (a *answer) await() bool {
 		a.W.Header().Set("Retry-After", "1") // clients ask again on this, and on the status
 		a.Refuse(http.StatusServiceUnavailable, a.x.WaitsFor(a.calls())+": ask again")
 	default:
-		a.Refuse(http.StatusServiceUnavailable, err.Error())
+		a.Unable("the answer of people could not be waited for", err)
 	}
 	return false
 }

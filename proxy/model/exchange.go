@@ -56,13 +56,13 @@ func (a *answer) get() (left bool, err error) {
 	a.join()
 	x, err := a.f.c.Gate.Enter(a.R.Context(), a.From(), a.Key)
 	if err != nil {
-		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the queue cannot be read: "+err.Error())
+		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, a.f.c.Unable(a.R.Context(), "the queue cannot be read", err))
 		return false, nil
 	}
 	a.x = x
 	kept, whole, err := x.Held().Kept(a.R.Context())
 	if err != nil {
-		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, "the stored answer cannot be read: "+err.Error())
+		a.Reject(http.StatusServiceUnavailable, holdgate.RuleStore, a.f.c.Unable(a.R.Context(), "the stored answer cannot be read", err))
 		return false, nil
 	}
 	if whole {

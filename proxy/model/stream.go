@@ -202,17 +202,17 @@ func (a *answer) failStream(err error) error {
 	if a.R.Context().Err() != nil {
 		return nil
 	}
-	rule := holdgate.RuleMalformed
+	rule, told := holdgate.RuleMalformed, err.Error()
 	switch {
 	case errors.Is(err, errStopped):
 		rule = holdgate.RuleStopped
 	case errors.Is(err, errUnwritten):
-		rule = holdgate.RuleStore
+		rule, told = holdgate.RuleStore, a.f.c.Unable(a.R.Context(), errUnwritten.Error(), err)
 	case errors.Is(err, wire.ErrTooLarge):
 		rule = holdgate.RuleTooLarge
 	}
 	a.Report(rule, err.Error())
-	message := "holdgate ended this answer: " + holdgate.Bounded(err.Error(), 300)
+	message := "holdgate ended this answer: " + holdgate.Bounded(told, 300)
 	a.out.Render(func() []byte { return a.st.Fail(message) })
 	if a.out.Failed() == nil {
 		return nil

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -57,6 +58,17 @@ func (e *Exchange) Reject(status int, rule, message string) {
 // Refuse answers in the format spoken. What was decided is in the log already.
 func (e *Exchange) Refuse(status int, message string) {
 	e.Steps.WriteError(e.W, e.Target, status, message)
+}
+
+// Unable is [gate.Unable] with the log of the steps.
+func (s *Steps) Unable(ctx context.Context, what string, err error) string {
+	return gate.Unable(ctx, s.Logger, what, err)
+}
+
+// Unable refuses a request for which something failed inside Holdgate: its error is for the
+// log, and not for the agent.
+func (e *Exchange) Unable(what string, err error) {
+	e.Refuse(http.StatusServiceUnavailable, e.Steps.Unable(e.R.Context(), what, err))
 }
 
 // Malformed refuses an answer that cannot be understood.

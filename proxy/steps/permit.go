@@ -79,7 +79,7 @@ func (e *Exchange) Permit(q *gate.Evaluation, status int, key gate.Key) bool {
 	case unread != nil:
 		e.Reject(unread.Status, unread.Rule, unread.Error())
 	default:
-		e.Refuse(http.StatusServiceUnavailable, err.Error())
+		e.Unable("the request could not be decided", err)
 	}
 	return false
 }

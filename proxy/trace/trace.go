@@ -183,6 +183,14 @@ func From(ctx context.Context, agent holdgate.Agent, session, upstream, format s
 	root.SetAttributes(attribute.String("holdgate.upstream", upstream), attribute.String("holdgate.format", format))
 }
 
+// Request is the id of the request, as log lines have it; empty where none is followed.
+func Request(ctx context.Context) string {
+	if f := of(ctx); f != nil {
+		return f.id
+	}
+	return ""
+}
+
 // ID is that of the trace, where the trace is recorded, and else empty.
 func ID(ctx context.Context) string {
 	c := trace.SpanContextFromContext(ctx)
