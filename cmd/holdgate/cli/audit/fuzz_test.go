@@ -40,6 +40,6 @@ func FuzzEntries(f *testing.F) {
 		if err := writeEntries(&b, list, nil, width, false); err != nil {
 			t.Fatal(err)
 		}
-		screentest.Check(t, b.String(), width, "1  2026-11-27 12:00:00  decision: ", "2  2026-11-27 12:00:00  decision: ", "3  2026-11-27 12:00:00  decision:", "   ")
+		screentest.Check(t, b.String(), width, "1  2026-11-27 12:00:00  decision: ", "2  2026-11-27 12:00:00  decision: ", "3  2026-11-27 12:00:00  decision", "   ")
 	})
 }

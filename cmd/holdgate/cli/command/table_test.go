@@ -129,6 +129,6 @@ func FuzzTable(f *testing.F) {
 		var told strings.Builder
 		e.Stderr = &told
 		e.Report(&command.Exit{Text: "it is " + s, Hint: s})
-		screentest.Check(t, told.String(), 0, "error: ", "hint: ")
+		screentest.Check(t, told.String(), 0, "error:", "hint: ")
 	})
 }

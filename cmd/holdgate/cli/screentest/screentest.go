@@ -13,7 +13,7 @@ import (
 
 // Hostile are texts that would like to be more than a text.
 var Hostile = []string{
-	"rm -rf x", "a\x1b[2J\nid1  x", "a\tb\tc", strings.Repeat(" ", 90) + "id1  allowed", "\u202eid2\u200b\r\nid2", "漢字漢字漢字漢字", "\xff\x9b31m",
+	"", "rm -rf x", "a\x1b[2J\nid1  x", "a\tb\tc", strings.Repeat(" ", 90) + "id1  allowed", "\u202eid2\u200b\r\nid2", "漢字漢字漢字漢字", "\xff\x9b31m",
 	"\x1b]0;x\a\x1b]9;y\x1b\\", "\v\f\u2028id2\u2029", "e\u0301\u0301\U0001F468\u200d\U0001F469", strings.Repeat("x", 200) + "\n13  2026-11-27 12:00:00  decision: allow",
 }
 
