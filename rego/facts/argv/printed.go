@@ -95,6 +95,8 @@ func (p Printing) programOrigin(name string, args []Field, in Origin) Origin {
 		return OriginNames
 	case wordlist.Has("pwd which mktemp", name):
 		return OriginValue
+	case wordlist.Has("basename dirname", name) && len(args) > 0 && !slices.ContainsFunc(args, func(w Field) bool { return !w.Known() || w.Glob }):
+		return OriginAny // it is text of the line, which a filter may make another of
 	case wordlist.Has("ls basename dirname readlink realpath", name):
 		return OriginNames
 	}

@@ -106,6 +106,15 @@ func goArguments(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	switch {
 	case len(words) > 2 && words[0].Text == "work" && words[1].Text == "use":
 		c.Unbound = append(c.Unbound, argv.Texts(argv.ParseOptions(words[2:], "", "").Operands)...)
+	case len(words) > 1 && words[0].Text == "tool" && words[1].Text == "pprof" && !printsProfile(words[2:]):
+		c.Unresolved = append(c.Unresolved, "go tool pprof")
+	case len(words) > 2 && words[0].Text == "tool" && words[1].Text == "test2json": // it runs what it is given
+		rest := slices.DeleteFunc(slices.Clone(words[2:]), func(w argv.Field) bool { return wordlist.Has("-t -p", w.Text) })
+		if len(rest) > 0 {
+			next := in.Under("go tool test2json")
+			next.Words = rest
+			s.Run(next)
+		}
 	case len(words) > 1 && words[0].Text == "run":
 		i := slices.IndexFunc(words[1:], func(w argv.Field) bool { return !strings.HasPrefix(w.Text, "-") }) + 1
 		if name := path.Base(words[i].Text); i > 0 && name == "holdgate" {

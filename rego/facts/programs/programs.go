@@ -421,15 +421,63 @@ var runnerFiles = map[string]string{
 	"turbo": "package.json", "nx": "package.json", "grunt": "Gruntfile.js", "gulp": "gulpfile.js",
 }
 
+// goTargets are the packages and files that go runs, by its verb. What stands behind a
+// package is given to it.
 func goTargets(words []argv.Field, verb string) []string {
-	var out []string
-	for _, w := range words {
-		if w.Text != verb && w.Known() && !strings.HasPrefix(w.Text, "-") && (strings.ContainsAny(w.Text, "/.") || path.Ext(w.Text) == ".go") {
+	i := slices.IndexFunc(words, func(w argv.Field) bool { return w.Text == verb }) + 1
+	if verb == "tool" && i < len(words) && (wordlist.Has(goLooks, words[i].Text) || words[i].Text == "pprof" && printsProfile(words[i+1:])) {
+		return nil
+	}
+	var folders, out []string
+	for at, w := range words[:max(0, len(words)-1)] {
+		if strings.TrimLeft(w.Text, "-") == "C" {
+			folders = append(folders, words[at+1].Text)
+		}
+	}
+	for ; i < len(words); i++ {
+		w := words[i]
+		name := strings.TrimLeft(w.Text, "-")
+		switch {
+		case w.Text == "-args" || w.Text == "--args":
+			i = len(words)
+		case name != w.Text && wordlist.Has(goValued, name):
+			i++
+		case name != w.Text, !w.Known():
+		case verb == "run" && len(out) > 0 && path.Ext(w.Text) != ".go":
+			i = len(words)
+		case strings.ContainsAny(w.Text, "/."):
 			out = append(out, w.Text)
 		}
 	}
 	if len(out) == 0 {
-		return []string{"."}
+		out = []string{"."}
 	}
-	return out
+	return append(folders, out...)
 }
+
+// goLooks are tools of Go's own that look at what they are given.
+const goLooks = "nm objdump addr2line buildid covdata cover"
+
+// printsProfile reports whether pprof, of these words, prints what lies in files: it can
+// fetch, listen, run tools, and take commands from standard input.
+func printsProfile(words []argv.Field) bool {
+	prints := false
+	for _, w := range words {
+		prints = prints || profileReport.MatchString(w.Text)
+		if !w.Known() || !profileReport.MatchString(w.Text) && !profileOption.MatchString(w.Text) && !profileFile.MatchString(w.Text) {
+			return false
+		}
+	}
+	return prints
+}
+
+var (
+	profileReport = regexp.MustCompile(`^-(top|text|tree|raw|traces|tags|(list|peek)=[\w.*|()\[\]^$]+)$`)
+	profileOption = regexp.MustCompile(`^-(cum|flat|lines|files|functions|addresses|alloc_space|alloc_objects|inuse_space|inuse_objects|(nodecount|nodefraction|edgefraction|unit|sample_index|focus|ignore|hide|show)=[\w.*|]+)$`)
+	profileFile   = regexp.MustCompile(`^\.{0,2}/?[\w][\w./-]*\.(prof|pprof|out|test|pb|pb\.gz|gz|exe)$`)
+)
+
+// goValued are options of go that take a value which is no package. What they name that is
+// run or loaded is told by goCommand.
+const goValued = "run bench skip fuzz fuzztime benchtime count timeout parallel p cpu list shuffle tags ldflags gcflags asmflags covermode coverpkg mod buildmode pgo " +
+	"C o coverprofile cpuprofile memprofile blockprofile mutexprofile trace outputdir exec toolexec vettool overlay modfile pkgdir"

@@ -11,6 +11,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/shell"
+	"github.com/holdgate/holdgate/rego/facts/snippet/suspect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -68,6 +69,7 @@ func projectRuns(s *shell.Shell, c holdgate.Command) []collect.Run {
 // compilesWritten notes what a compiler makes of files that the line has written and that
 // were not read: running it runs what nobody has judged, in the project too.
 func compilesWritten(s *shell.Shell, c holdgate.Command) {
+	buildsWritten(s, c)
 	if !wordlist.Has("gcc g++ cc c++ clang clang++ tcc rustc as gas nasm yasm ld gold lld ld.lld ld.gold mold", c.Program) || len(s.Dirs) == 0 || s.Remote {
 		return
 	}
@@ -84,7 +86,7 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 		case !strings.HasPrefix(w, "-"):
 			sources = append(sources, w)
 			at := collect.JoinAny(s.Dirs[0], w)
-			written = written || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at])
+			written = written || !shown(s, w) && (s.Found.Overwrites(at, false) || s.Found.Unread[at] || !s.Found.Project(at, false))
 			if c.Program == "rustc" && made == "a.out" {
 				made = strings.TrimSuffix(path.Base(w), ".rs")
 			}
@@ -99,6 +101,61 @@ func compilesWritten(s *shell.Shell, c holdgate.Command) {
 		s.Found.Compiled[collect.FileKey(at)] = collect.Compiled{Reasons: reasons, Version: s.Found.Version(collect.FileKey(at))}
 	}
 }
+
+// buildsWritten is compilesWritten for compilers that are given packages, or that name what
+// they make by what it is made of.
+func buildsWritten(s *shell.Shell, c holdgate.Command) {
+	if len(s.Dirs) == 0 || s.Remote || len(c.Argv) < 2 {
+		return
+	}
+	var made, sources []string
+	option := ""
+	switch {
+	case c.Program == "go" && wordlist.Has("build install test", c.Argv[1]):
+		option = "-o"
+	case wordlist.Has("javac kotlinc scalac swiftc ghc ocamlfind ocamlopt nim crystal dmd ldc2 fpc zig v odin", c.Program):
+		option = map[string]string{"javac": "-d", "kotlinc": "-d", "scalac": "-d"}[c.Program]
+		if option == "" {
+			option = "-o"
+		}
+	default:
+		return
+	}
+	for i := 1; i < len(c.Argv); i++ {
+		switch w := c.Argv[i]; {
+		case w == option && i+1 < len(c.Argv):
+			i++
+			made = append(made, c.Argv[i])
+		case strings.HasPrefix(w, "-"), c.Program == "go" && i == 1:
+		case strings.ContainsAny(w, "./") && !moduleOfGo.MatchString(w) || c.Program != "go":
+			sources = append(sources, strings.TrimSuffix(w, "/..."))
+			base := strings.TrimSuffix(path.Base(w), path.Ext(w))
+			switch {
+			case c.Program != "go":
+				made = append(made, base, path.Join(path.Dir(w), base))
+			case c.Argv[1] != "test" && path.Clean(w) != base && base != "...": // a program is called as its folder, and lies here
+				made = append(made, base)
+			}
+		}
+	}
+	if c.Program == "go" && len(sources) == 0 {
+		sources = []string{"."}
+		made = append(made, path.Base(s.Dirs[0]))
+	}
+	if language := map[string]string{"go": "go", "javac": "java", "kotlinc": "kotlin", "swiftc": "swift", "zig": "zig"}[c.Program]; language != "" && len(suspect.Of(language, unquoted.Replace(s.Src), suspect.Options{})) == 0 {
+		return // nothing that the line could have put into them acts
+	}
+	if slices.ContainsFunc(sources, func(w string) bool {
+		return s.Found.Overwrites(collect.JoinAny(s.Dirs[0], w), true) && !(c.Program == "go" && shown(s, w))
+	}) {
+		for _, w := range made {
+			s.Found.Unread[collect.JoinAny(s.Dirs[0], w)] = true
+		}
+	}
+}
+
+// unquoted takes off the quotes in which a line has code.
+var unquoted = strings.NewReplacer("'", " ", `"`, " ")
 
 // moduleOfGo is an import path that begins with a host.
 var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
