@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -64,11 +65,13 @@ func (c *scraper) scrape() error {
 
 // during scrapes while a load is on, and once when it is over.
 func (c *scraper) during(over <-chan struct{}) error {
+	next := time.NewTicker(20 * time.Millisecond)
+	defer next.Stop()
 	for {
 		select {
 		case <-over:
 			return c.scrape()
-		default:
+		case <-next.C:
 		}
 		if err := c.scrape(); err != nil {
 			return err

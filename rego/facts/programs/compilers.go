@@ -103,18 +103,12 @@ func sourceShown(s *shell.Shell, in shell.Invocation, c *holdgate.Command) bool 
 // program where go runs it from its source.
 func goArguments(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 	words := in.Words[1:]
+	if i := slices.IndexFunc(words, func(w argv.Field) bool { return w.Text == "tool" }); i >= 0 && goVerb(words) == "tool" {
+		goTool(s, in, c, words[i+1:])
+	}
 	switch {
 	case len(words) > 2 && words[0].Text == "work" && words[1].Text == "use":
 		c.Unbound = append(c.Unbound, argv.Texts(argv.ParseOptions(words[2:], "", "").Operands)...)
-	case len(words) > 1 && words[0].Text == "tool" && words[1].Text == "pprof" && !printsProfile(words[2:]):
-		c.Unresolved = append(c.Unresolved, "go tool pprof")
-	case len(words) > 2 && words[0].Text == "tool" && words[1].Text == "test2json": // it runs what it is given
-		rest := slices.DeleteFunc(slices.Clone(words[2:]), func(w argv.Field) bool { return wordlist.Has("-t -p", w.Text) })
-		if len(rest) > 0 {
-			next := in.Under("go tool test2json")
-			next.Words = rest
-			s.Run(next)
-		}
 	case len(words) > 1 && words[0].Text == "run":
 		i := slices.IndexFunc(words[1:], func(w argv.Field) bool { return !strings.HasPrefix(w.Text, "-") }) + 1
 		if name := path.Base(words[i].Text); i > 0 && name == "holdgate" {
@@ -122,6 +116,44 @@ func goArguments(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {
 			next.Words = append([]argv.Field{{Text: name}}, words[i+1:]...)
 			s.Run(next)
 		}
+	}
+}
+
+// goVerb is the first word that go is given which is no option, nor the folder behind -C.
+func goVerb(words []argv.Field) string {
+	for i, w := range words {
+		if !strings.HasPrefix(w.Text, "-") && (i == 0 || strings.TrimLeft(words[i-1].Text, "-") != "C") {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// goTool is go tool with these words. One of Go's own runs what it is given, another does
+// what standard input says.
+func goTool(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words []argv.Field) {
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+	case words[0].Text == "pprof" && !printsProfile(words[1:]):
+		c.Unresolved = append(c.Unresolved, "go tool pprof")
+	case words[0].Text == "test2json":
+		rest := words[1:]
+		for len(rest) > 0 && wordlist.Has("-t -p", rest[0].Text) {
+			rest = rest[min(len(rest), strings.Index("tp", rest[0].Text[1:])+1):]
+		}
+		if len(rest) == 0 {
+			return
+		}
+		if strings.HasPrefix(rest[0].Text, "-") {
+			c.Unresolved = append(c.Unresolved, "go tool test2json")
+			return
+		}
+		next := in.Under("go tool test2json")
+		next.Words = rest
+		s.Run(next)
 	}
 }
 

@@ -472,7 +472,7 @@ func printsProfile(words []argv.Field) bool {
 }
 
 var (
-	profileReport = regexp.MustCompile(`^-(top|text|tree|raw|traces|tags|(list|peek)=[\w.*|()\[\]^$]+)$`)
+	profileReport = regexp.MustCompile(`^-(top|text|tree|raw|traces|tags|peek=[\w.*|()\[\]^$]+)$`)
 	profileOption = regexp.MustCompile(`^-(cum|flat|lines|files|functions|addresses|alloc_space|alloc_objects|inuse_space|inuse_objects|(nodecount|nodefraction|edgefraction|unit|sample_index|focus|ignore|hide|show)=[\w.*|]+)$`)
 	profileFile   = regexp.MustCompile(`^\.{0,2}/?[\w][\w./-]*\.(prof|pprof|out|test|pb|pb\.gz|gz|exe)$`)
 )

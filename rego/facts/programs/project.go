@@ -123,9 +123,12 @@ func buildsWritten(s *shell.Shell, c holdgate.Command) {
 	}
 	for i := 1; i < len(c.Argv); i++ {
 		switch w := c.Argv[i]; {
-		case w == option && i+1 < len(c.Argv):
+		case (w == option || w == "-"+option) && i+1 < len(c.Argv):
 			i++
 			made = append(made, c.Argv[i])
+		case strings.HasPrefix(w, option+"="), strings.HasPrefix(w, "-"+option+"="):
+			_, name, _ := strings.Cut(w, "=")
+			made = append(made, name)
 		case strings.HasPrefix(w, "-"), c.Program == "go" && i == 1:
 		case strings.ContainsAny(w, "./") && !moduleOfGo.MatchString(w) || c.Program != "go":
 			sources = append(sources, strings.TrimSuffix(w, "/..."))
@@ -142,14 +145,22 @@ func buildsWritten(s *shell.Shell, c holdgate.Command) {
 		sources = []string{"."}
 		made = append(made, path.Base(s.Dirs[0]))
 	}
-	if language := map[string]string{"go": "go", "javac": "java", "kotlinc": "kotlin", "swiftc": "swift", "zig": "zig"}[c.Program]; language != "" && len(suspect.Of(language, unquoted.Replace(s.Src), suspect.Options{})) == 0 {
+	away := func(w string) bool {
+		return strings.ContainsAny(w, "./") && !s.Found.Project(collect.JoinAny(s.Dirs[0], w), false)
+	}
+	if language := map[string]string{"go": "go", "javac": "java", "kotlinc": "kotlin", "swiftc": "swift", "zig": "zig"}[c.Program]; language != "" && len(s.Via) == 0 && !slices.ContainsFunc(sources, away) && len(suspect.Of(language, unquoted.Replace(s.Src), suspect.Options{})) == 0 {
 		return // nothing that the line could have put into them acts
 	}
-	if slices.ContainsFunc(sources, func(w string) bool {
+	written := func(w string) bool {
 		return s.Found.Overwrites(collect.JoinAny(s.Dirs[0], w), true) && !(c.Program == "go" && shown(s, w))
-	}) {
-		for _, w := range made {
-			s.Found.Unread[collect.JoinAny(s.Dirs[0], w)] = true
+	}
+	if !slices.ContainsFunc(sources, written) && !slices.ContainsFunc(sources, away) {
+		return
+	}
+	for _, w := range made {
+		s.Found.Unread[collect.JoinAny(s.Dirs[0], w)] = true
+		for _, source := range sources { // -o bin/ makes bin/NAME
+			s.Found.Unread[collect.JoinAny(s.Dirs[0], path.Join(w, path.Base(strings.TrimSuffix(source, path.Ext(source)))))] = true
 		}
 	}
 }
