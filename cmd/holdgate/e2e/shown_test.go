@@ -56,6 +56,7 @@ var elsewhere = map[string]string{
 	"ANTHROPIC_BASE_URL=":    "TestAgents",
 	"OTEL_EXPORTER_":         "TestTracesArrive",
 	"HOLDGATE_CRASH_ROUNDS=": "TestCrash",
+	"HOLDGATE_WHOLE=":        ".ci/run takes a sample of the same",
 	"HOLDGATE_CONFIG=":       "TestAnAgentInCIIsDecidedByAChannel",
 	"holdgate store copy ":   "TestStoreCopy",
 	"holdgate store check":   "TestADamagedLogIsCheckedAndSalvaged",
