@@ -30,7 +30,7 @@ func FuzzExplain(f *testing.F) {
 		x.decision.Rule, x.decision.Revision = s, s
 		x.decision.Facts = &holdgate.Facts{Category: s, Commands: []holdgate.Command{{Argv: []string{s, s}, Via: []string{s}, Unresolved: []string{s}, Unbound: []string{s}}},
 			Paths: []holdgate.Path{{Access: s, Clean: s, Class: s}}, ParseErrors: []string{s}, SuspiciousText: []string{s}}
-		ours := []string{"entry 7, ", "then: ", "now: ", "rules that fired:", "which rules fired is unknown:", "what they saw:", "trace:", "  "}
+		ours := []string{"entry 7, ", "then: ", "now: ", "rules that fired:", "which rules fired", "what they saw:", "trace:", "  "}
 		for _, judged := range []bool{true, false} {
 			var b strings.Builder
 			x.Judged = judged
