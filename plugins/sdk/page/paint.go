@@ -63,7 +63,7 @@ func chunks(s string, room int, words bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, n, blank := 0, 0, 0 // blank is where the last word of the line begins
 		for i, r := range s {
-			if n+cell(r) > room {
+			for n > 0 && n+cell(r) > room { // what is left of a word may have no room for a wide character
 				end := i
 				if words && blank > start {
 					end = blank

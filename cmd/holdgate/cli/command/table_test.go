@@ -115,7 +115,7 @@ func FuzzTable(f *testing.F) {
 			width = 0
 		}
 		table := command.Table(width, []string{"NAME", "SAYS", "STATE"}, [][]string{{"id1", s, s}, {"id2", s, ""}})
-		screentest.Check(t, table, 0, "NAME ", "id1", "id2", "    ")
+		screentest.Check(t, table, width, "NAME ", "id1", "id2", "    ")
 		if n := strings.Count("\n"+table, "\nid"); n != 2 {
 			t.Errorf("%d rows of 2:\n%s", n, table)
 		}
@@ -124,7 +124,7 @@ func FuzzTable(f *testing.F) {
 				t.Errorf("a name begins as what is below one: %q", l)
 			}
 		}
-		screentest.Check(t, command.Fields(width, [][2]string{{"name", "a"}, {"says", s}, {"and", s}}), 0, "name  ", "says  ", "and   ", "      ")
+		screentest.Check(t, command.Fields(width, [][2]string{{"name", "a"}, {"says", s}, {"and", s}}), width, "name  ", "says  ", "and   ", "      ")
 		e := &command.Env{Getenv: func(string) string { return "" }}
 		var told strings.Builder
 		e.Stderr = &told
