@@ -18,7 +18,6 @@ var Hostile = []string{
 }
 
 // Check fails where a text has what a terminal obeys, a line of more cells than the width
-//
 // (0 is any), or one that does not begin as the renderer begins its own.
 func Check(t *testing.T, text string, width int, begins ...string) {
 	t.Helper()
