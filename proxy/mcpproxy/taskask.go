@@ -44,14 +44,14 @@ func (m *exchange) aboutTask() bool {
 	case rec.State == tasks.Theirs:
 		return false
 	default:
-		answer = m.p.taskAnswer(msg, rec, stdio.SessionOf(m.Target.Transport))
+		answer = m.p.taskAnswer(m.R.Context(), msg, rec, stdio.SessionOf(m.Target.Transport))
 	}
 	_ = m.reply([][]byte{answer})
 	return true
 }
 
 // taskAnswer answers a message about a task. ss is the stream that the task is of, or nil.
-func (p *Proxy) taskAnswer(msg mcp.Message, rec tasks.Task, ss *stdio.Session) []byte {
+func (p *Proxy) taskAnswer(ctx context.Context, msg mcp.Message, rec tasks.Task, ss *stdio.Session) []byte {
 	shown := p.shownTask(rec, msg.TaskRevision())
 	switch msg.Method {
 	case "tasks/get":
@@ -62,10 +62,10 @@ func (p *Proxy) taskAnswer(msg mcp.Message, rec tasks.Task, ss *stdio.Session) [
 		}
 		return shown.Result(msg.ID)
 	case "tasks/cancel":
-		return p.cancelTask(msg, rec)
+		return p.cancelTask(ctx, msg, rec)
 	}
 	if err := p.updateTask(msg, rec, ss); err != nil {
-		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(p.c.Life, "The call cannot be made again with this", err))
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(ctx, "The call cannot be made again with this", err))
 	}
 	return mcp.Acknowledged(msg.ID)
 }
@@ -136,7 +136,7 @@ func (m *exchange) awaitTask(rec tasks.Task) (_ tasks.Task, gone bool, err error
 // cancelTask withdraws the client from a task. What people were asked stays, and
 // the same call again finds it. A call that was sent goes on, and nobody hears of
 // it any more.
-func (p *Proxy) cancelTask(msg mcp.Message, rec tasks.Task) []byte {
+func (p *Proxy) cancelTask(ctx context.Context, msg mcp.Message, rec tasks.Task) []byte {
 	rec, err := p.c.Queue.Tasks.Change(p.c.Life, rec.ID, func(rec *tasks.Task) error {
 		if !rec.State.Unfinished() {
 			return tasks.ErrOver
@@ -155,7 +155,7 @@ func (p *Proxy) cancelTask(msg mcp.Message, rec tasks.Task) []byte {
 	case errors.Is(err, tasks.ErrOver):
 		return mcp.Error(msg.ID, mcp.CodeInvalidParams, "The task cannot be cancelled: it is over")
 	case err != nil:
-		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(p.c.Life, "The task cannot be cancelled", err))
+		return mcp.Error(msg.ID, mcp.CodeRefused, wire.Mark+p.c.Unable(ctx, "The task cannot be cancelled", err))
 	}
 	if live := p.tasks.find(rec.ID); live != nil {
 		if live.m.wait.withdraw() {
