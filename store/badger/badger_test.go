@@ -98,10 +98,25 @@ func TestABeginningMemtableIsForeseen(t *testing.T) {
 			if d.mem.fid == first {
 				t.Error("no new memtable began")
 			}
-			if d.mem.late != 0 {
-				t.Errorf("%d memtables began unexpectedly", d.mem.late)
-			}
 		})
+	}
+}
+
+// A Badger that begins memtables elsewhere would have the log forget too early.
+func TestAMemtableThatWasNotForeseenFailsTheStore(t *testing.T) {
+	d := openTest(t, t.TempDir())
+	if err := d.Update(t.Context(), set("a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.mem.path(d.mem.fid+1), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.mem.fill = fill{arena: memTableSize - lookAhead}
+	if err := d.Update(t.Context(), set("a", nil)); !errors.Is(err, errUnforeseen) {
+		t.Fatalf("got %v", err)
+	}
+	if err := d.Update(t.Context(), set("a", nil)); !errors.Is(err, store.ErrFailed) {
+		t.Errorf("got %v, want that the store has failed", err)
 	}
 }
 

@@ -1,7 +1,10 @@
 package badger
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/holdgate/holdgate/store"
@@ -65,11 +68,35 @@ func (d *db) Reclaim() error {
 		return err
 	}
 	defer d.snaps.leave(version)
+	if err := d.roomToMerge(); err != nil {
+		return err
+	}
 	d.letForget()
 	if err := d.badger.Flatten(1); err != nil {
 		return fmt.Errorf("merging the database's tables: %w", err)
 	}
 	return nil
+}
+
+// roomToMerge returns an error that wraps [store.ErrNoRoom] where the disk may not hold every
+// table a second time: merged ones are written before those that they replace are removed.
+func (d *db) roomToMerge() error {
+	names, err := filepath.Glob(filepath.Join(d.mem.dir, "*.sst"))
+	if err != nil {
+		return err
+	}
+	need := int64(reserve)
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Badger has just merged it
+		}
+		if err != nil {
+			return fmt.Errorf("asking how large the database's tables are: %w", err)
+		}
+		need += info.Size()
+	}
+	return room(d.mem.dir, need)
 }
 
 // diskSpace watches how much of a disk is free. It is the writer's.

@@ -88,6 +88,10 @@ func TestADiskThatIsFullAtTheEndOrTheBeginning(t *testing.T) {
 		}
 		return nil
 	})
+	defer fillUp(t, disk, reserve/2)()
+	if err := d.Reclaim(); !errors.Is(err, store.ErrNoRoom) {
+		t.Errorf("merging tables that the disk cannot hold a second time: %v", err)
+	}
 }
 
 // copySparse copies a folder without what was never written.

@@ -25,7 +25,6 @@ type memtables struct {
 	dir  string
 	fid  int  // number of the newest file
 	fill fill // of the newest file and its memtable
-	late int  // files begun where none was expected; a test holds it at 0
 	// synced says that nothing was committed since all files were synced, and
 	// unsynced how many files were begun without that; a test holds it at 0 in
 	// recovery.
@@ -36,6 +35,10 @@ type memtables struct {
 	mu   sync.Mutex
 	full []fullMemtable // oldest first
 }
+
+// errUnforeseen says that nobody knows any longer which commits the log may let go of.
+var errUnforeseen = errors.New("the database began a memtable where none was foreseen: " +
+	"this release of Badger fills memtables in another way than Holdgate counts")
 
 // lookAhead is how many bytes before its expected end a memtable is watched for
 // one that follows: far more than fill can be wrong.
@@ -109,7 +112,7 @@ func (m *memtables) follow(took fill, version uint64) error {
 		return fmt.Errorf("looking for a new memtable's file: %w", err)
 	}
 	if !before.nearEnd(0) {
-		m.late++
+		return fmt.Errorf("%w (%s, when the one before it held %d bytes)", errUnforeseen, m.path(m.fid+1), max(before.arena, before.file))
 	}
 	if !synced {
 		m.unsynced++

@@ -19,6 +19,8 @@ import (
 const (
 	// dropEvery is how often it is looked whether old entries are to be dropped.
 	dropEvery = time.Hour
+	// reclaimAfter is how long after a drop the store is asked once more for the room.
+	reclaimAfter = 3 * time.Minute
 	// publishEvery is how often a checkpoint goes out where nothing else is said.
 	publishEvery = 5 * time.Minute
 	// publishTimeout bounds one delivery, the last one when the sidecar stops too.
@@ -37,8 +39,7 @@ func (a *App) checkAudit(ctx context.Context) error {
 	return nil
 }
 
-// keepAudit drops what retention does not keep of the audit log, until ctx
-// ends.
+// keepAudit drops what retention does not keep of the audit log, until ctx ends.
 func (a *App) keepAudit(ctx context.Context) error {
 	keep := audit.Keep{For: time.Duration(a.c.Retention.Audit), Bytes: uint64(a.c.Retention.AuditBytes)}
 	if keep == (audit.Keep{}) {
@@ -46,18 +47,19 @@ func (a *App) keepAudit(ctx context.Context) error {
 	}
 	tick := time.NewTicker(dropEvery)
 	defer tick.Stop()
-	for owed := false; ; {
+	for {
 		n, err := a.audit.Drop(ctx, keep)
 		if err != nil && ctx.Err() == nil {
 			a.log.Error("the audit log keeps more than it is to", "err", err)
-		} else if n > 0 {
-			a.log.Info("old entries of the audit log were dropped", "entries", n)
 		}
-		// Of what was dropped last the store keeps some, until the next time.
-		if disk, ok := a.store.(store.Reclaimer); ok && (n > 0 || owed) {
-			owed = n > 0
-			if err := disk.Reclaim(); err != nil && ctx.Err() == nil {
-				a.log.Warn("the disk has not got back what was dropped of the audit log", "err", err)
+		if n > 0 {
+			a.log.Info("old entries of the audit log were dropped", "entries", n)
+			a.reclaim(ctx)
+			select { // the store kept some of what was dropped last
+			case <-time.After(reclaimAfter):
+				a.reclaim(ctx)
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		}
 		select {
@@ -65,6 +67,17 @@ func (a *App) keepAudit(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// reclaim gives the disk back what was dropped.
+func (a *App) reclaim(ctx context.Context) {
+	disk, ok := a.store.(store.Reclaimer)
+	if !ok {
+		return
+	}
+	if err := disk.Reclaim(); err != nil && ctx.Err() == nil {
+		a.log.Warn("the disk has not got back what was dropped of the audit log", "err", err)
 	}
 }
 
