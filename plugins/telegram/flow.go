@@ -3,6 +3,7 @@ package telegram
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/holdgate/holdgate/plugins/sdk/page"
 )
@@ -77,10 +78,12 @@ func (f *flow) mark(kind string, start, end int) {
 }
 
 // plainWord is a word in which Telegram finds nothing to link to: letters, short
-// numbers, and the signs of prose around them.
+// numbers, and the signs of prose around them. Both are large: only the channel makes them.
 var (
-	plainWord  = regexp.MustCompile(`^['"“”‘’(\[⟨]*[\p{L}\p{M}\p{N}+×_=-]*['"“”‘’)\]⟩…]*[.,:;!?]?$`)
-	longNumber = regexp.MustCompile(`\p{N}{5}`)
+	plainWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^['"“”‘’(\[⟨]*[\p{L}\p{M}\p{N}+×_=-]*['"“”‘’)\]⟩…]*[.,:;!?]?$`)
+	})
+	longNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\p{N}{5}`) })
 )
 
 // prose adds words; those that are none, such as paths and hosts, as code.
@@ -90,7 +93,7 @@ func (f *flow) prose(s string) {
 			f.add(" ", "")
 		}
 		kind := ""
-		if !plainWord.MatchString(word) || longNumber.MatchString(word) {
+		if !plainWord().MatchString(word) || longNumber().MatchString(word) {
 			kind = "code"
 		}
 		f.add(word, kind)

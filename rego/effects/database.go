@@ -1,11 +1,11 @@
 package effects
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // database adds a client whose statements are not read.
@@ -116,8 +116,8 @@ func (c command) base() string {
 
 // Calls of a database of documents, in the language of its shell.
 var (
-	onCollection = regexp.MustCompile(`\bdb\.(?:getCollection\(['"]([^'"]+)['"]\)|([A-Za-z_][\w.]*))\.([a-z]\w*)\(\s*(\{\s*\})?`)
-	onDatabase   = regexp.MustCompile(`\bdb\.([a-z]\w*)\(`)
+	onCollection = lazyregexp.New(`\bdb\.(?:getCollection\(['"]([^'"]+)['"]\)|([A-Za-z_][\w.]*))\.([a-z]\w*)\(\s*(\{\s*\})?`)
+	onDatabase   = lazyregexp.New(`\bdb\.([a-z]\w*)\(`)
 )
 
 // documents adds what code for the shell of a database of documents does.

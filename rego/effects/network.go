@@ -2,11 +2,11 @@ package effects
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // addresses are the addresses that a command names, without their scheme and
@@ -89,7 +89,7 @@ func (w *work) isRun(c command) bool {
 }
 
 // sends are options by which programs of the network send what stands behind them.
-var sends = regexp.MustCompile(`^(-[a-zA-Z]*[dFT]|--(data|form|json|upload|post|body)[a-z-]*)(=.*)?$|^-[dFT].+`)
+var sends = lazyregexp.New(`^(-[a-zA-Z]*[dFT]|--(data|form|json|upload|post|body)[a-z-]*)(=.*)?$|^-[dFT].+`)
 
 // method finds the method of a request in its words.
 func method(argv []string) string {
@@ -195,7 +195,7 @@ func (w *work) network(c command) {
 	}
 }
 
-var graphQL = regexp.MustCompile(`\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?([A-Za-z]\w*)`)
+var graphQL = lazyregexp.New(`\bmutation\b[^{]*\{\s*(?:\w+\s*:\s*)?([A-Za-z]\w*)`)
 
 // mutation says what a GraphQL mutation in the words of a command asks for.
 func mutation(argv []string) string {

@@ -2,12 +2,13 @@ package effects
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./$*?{}~^!\[\]#-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./$*?{}~^!\[\]#-]+$`)
 
 // quoted is a word that a reader cannot take for two.
 func quoted(w string) string {

@@ -2,11 +2,11 @@ package facts
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/programs"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -14,9 +14,9 @@ import (
 
 var (
 	// runsAlone is a script of package.json that runs when packages are installed.
-	runsAlone = regexp.MustCompile(`"(pre|post)install"\s*:`)
+	runsAlone = lazyregexp.New(`"(pre|post)install"\s*:`)
 	// wholeProvenance are files of which nothing else is expected that says where packages come from.
-	wholeProvenance = regexp.MustCompile(`(?i)requirements.*\.(txt|in)$|^constraints\.txt$|^(gradle|maven)-wrapper\.properties$`)
+	wholeProvenance = lazyregexp.New(`(?i)requirements.*\.(txt|in)$|^constraints\.txt$|^(gradle|maven)-wrapper\.properties$`)
 )
 
 // edited notes the file whose text an editing tool replaces.

@@ -5,12 +5,12 @@ package settings
 import (
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/effects"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 type object = map[string]any
@@ -94,7 +94,7 @@ func (r classReader) read(v any) commandClass {
 }
 
 // versioned is a program with its version at the end, such as python3.12.
-var versioned = regexp.MustCompile(`^(python|pip|pydoc|ruby|node|php|lua|perl|go|gcc|g\+\+|clang|clang\+\+|clang-format|clang-tidy)-?[0-9][0-9.]*$`)
+var versioned = lazyregexp.New(`^(python|pip|pydoc|ruby|node|php|lua|perl|go|gcc|g\+\+|clang|clang\+\+|clang-format|clang-tidy)-?[0-9][0-9.]*$`)
 
 // program is the name that the table has of a program.
 func (t Commands) program(name string) (string, commandClass, bool) {
@@ -349,8 +349,8 @@ func namesTask(word, part string) bool {
 }
 
 var (
-	document     = regexp.MustCompile(`\.(md|json|txt|ya?ml|csv|html|lock|toml|log|png)$`)
-	parting      = regexp.MustCompile(`[^a-z0-9]+`)
+	document     = lazyregexp.New(`\.(md|json|txt|ya?ml|csv|html|lock|toml|log|png)$`)
+	parting      = lazyregexp.New(`[^a-z0-9]+`)
 	readingParts = []string{"build", "check", "docs", "dry", "lint", "list", "notes", "plan", "preview", "spec", "status", "test", "tests", "validate"}
 )
 

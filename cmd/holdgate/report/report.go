@@ -20,6 +20,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -79,11 +80,11 @@ func (f Files) Conceal(file string, texts, names []string) {
 	}
 	all := make(map[string]bool, len(names))
 	for _, n := range names {
-		for _, word := range word.FindAllString(n, -1) {
+		for _, word := range word().FindAllString(n, -1) {
 			all[strings.ToLower(word)] = true
 		}
 	}
-	f[file] = word.ReplaceAllStringFunc(f[file], func(w string) string {
+	f[file] = word().ReplaceAllStringFunc(f[file], func(w string) string {
 		if all[strings.ToLower(w)] {
 			return hidden
 		}
@@ -92,7 +93,7 @@ func (f Files) Conceal(file string, texts, names []string) {
 }
 
 // word is a part of a name: of ada.lovelace@example.com each by itself is one.
-var word = regexp.MustCompile(`[\pL\pM][\pL\pM\pN]*`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pM][\pL\pM\pN]*`) })
 
 // Process adds what the runtime says of this process: its memory, and where its
 // goroutines stand. Stacks have no arguments; of sources the folders do not show.

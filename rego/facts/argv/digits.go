@@ -1,10 +1,10 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -28,17 +28,17 @@ const (
 var (
 	// computesEach and computesAll are programs of awk that print numbers alone: of each line
 	// that they pick, or at the end.
-	computesEach = regexp.MustCompile(`^\s*` + awkWhen + `\s*\{\s*(?:` + awkShows + `|print\s+(?:NF|NR|length(?:\(\$[0-9]+\))?))\s*(?:;\s*exit\s*)?;?\s*\}\s*$`)
-	computesAll  = regexp.MustCompile(`^\s*(?:` + awkWhen + `\s*\{\s*` + awkCounts + `(?:\s*;\s*` + awkCounts + `)*\s*;?\s*\}\s*)+END\s*\{\s*` + awkShows + `\s*;?\s*\}\s*$`)
+	computesEach = lazyregexp.New(`^\s*` + awkWhen + `\s*\{\s*(?:` + awkShows + `|print\s+(?:NF|NR|length(?:\(\$[0-9]+\))?))\s*(?:;\s*exit\s*)?;?\s*\}\s*$`)
+	computesAll  = lazyregexp.New(`^\s*(?:` + awkWhen + `\s*\{\s*` + awkCounts + `(?:\s*;\s*` + awkCounts + `)*\s*;?\s*\}\s*)+END\s*\{\s*` + awkShows + `\s*;?\s*\}\s*$`)
 	// reservedNames are words of awk that are no variables of a program.
-	reservedNames = regexp.MustCompile(`\b(system|getline|print|printf|close|sprintf|sub|gsub|getenv|srand|substr|tolower|toupper|index|match|split)\b`)
+	reservedNames = lazyregexp.New(`\b(system|getline|print|printf|close|sprintf|sub|gsub|getenv|srand|substr|tolower|toupper|index|match|split)\b`)
 	// digitPattern meets digits alone.
-	digitPattern = regexp.MustCompile(`^(\^|\\b)?(\[0-9\]|\\d|\[\[:digit:\]\])(\+|\\\+|\{[0-9]+(,[0-9]*)?\}|(\[0-9\])*\*)?(\\\.(\[0-9\]|\\d)\+)?(\$|\\b)?$`)
+	digitPattern = lazyregexp.New(`^(\^|\\b)?(\[0-9\]|\\d|\[\[:digit:\]\])(\+|\\\+|\{[0-9]+(,[0-9]*)?\}|(\[0-9\])*\*)?(\\\.(\[0-9\]|\\d)\+)?(\$|\\b)?$`)
 	// digitGroup is a substitution of sed that leaves of a whole line the digits that a group
 	// holds, and prints that.
-	digitGroup = regexp.MustCompile(`^s([/|#,])\^?\.\*[^\\()*+?.\[\]|]?[^\\()*|]*\\?\((\[0-9\]\[0-9\]\*|\[0-9\]\+|\[0-9\]\\\+|\[0-9\]\*|\[\[:digit:\]\]\+)\\?\)[^\\()|]*\.\*\$?[/|#,]\\1[/|#,]p$`)
+	digitGroup = lazyregexp.New(`^s([/|#,])\^?\.\*[^\\()*+?.\[\]|]?[^\\()*|]*\\?\((\[0-9\]\[0-9\]\*|\[0-9\]\+|\[0-9\]\\\+|\[0-9\]\*|\[\[:digit:\]\]\+)\\?\)[^\\()|]*\.\*\$?[/|#,]\\1[/|#,]p$`)
 	// numericColumn is a column of ps that holds numbers.
-	numericColumn = regexp.MustCompile(`^(rss|vsz|pid|ppid|pgid|sid|etimes|nlwp|pcpu|%cpu|pmem|%mem|ni|uid|sz)=$`)
+	numericColumn = lazyregexp.New(`^(rss|vsz|pid|ppid|pgid|sid|etimes|nlwp|pcpu|%cpu|pmem|%mem|ni|uid|sz)=$`)
 )
 
 // printsDigits reports whether a command prints numbers alone, of whatever it reads. All its
@@ -72,7 +72,7 @@ func computes(program string) bool {
 }
 
 // shows begins the one statement of such a program that prints.
-var shows = regexp.MustCompile(`\bprintf?\b`)
+var shows = lazyregexp.New(`\bprintf?\b`)
 
 // FirstNumbers says where the first word comes from of each line that a command prints, where
 // that is a number. Names of files may break lines: then it is text of the project, where all
@@ -127,4 +127,4 @@ func FirstNumbers(words []Field, inside func(Field) bool) Origin {
 }
 
 // leadingNumber is a format of find or stat whose lines begin with a number.
-var leadingNumber = regexp.MustCompile(`^%(s|Y|Z|X|m|k|b|i|d|n|G|U|h|a|W|T@|A@|C@)([ \t,]|\\t)`)
+var leadingNumber = lazyregexp.New(`^%(s|Y|Z|X|m|k|b|i|d|n|G|U|h|a|W|T@|A@|C@)([ \t,]|\\t)`)

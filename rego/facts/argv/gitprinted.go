@@ -1,28 +1,28 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // plainRevision are options of git rev-parse with which it prints revisions, or the paths
 // of the repository.
-var plainRevision = regexp.MustCompile(`^(--short(=[0-9]+)?|--verify|-q|--quiet|--revs-only|--abbrev-ref|--symbolic-full-name|--show-toplevel|--git-dir|--absolute-git-dir|--show-prefix|--show-cdup|--is-inside-work-tree|--is-shallow-repository|--show-superproject-working-tree)$`)
+var plainRevision = lazyregexp.New(`^(--short(=[0-9]+)?|--verify|-q|--quiet|--revs-only|--abbrev-ref|--symbolic-full-name|--show-toplevel|--git-dir|--absolute-git-dir|--show-prefix|--show-cdup|--is-inside-work-tree|--is-shallow-repository|--show-superproject-working-tree)$`)
 
 // revisionText is what names a revision. git rev-parse prints what names none as it is.
-var revisionText = regexp.MustCompile(`^[\w./@{}^~:+,=-]+$`)
+var revisionText = lazyregexp.New(`^[\w./@{}^~:+,=-]+$`)
 
 // plainGit are, by the subcommand of git, options that take no further word and add nothing
 // to what it prints but hashes, times, names of references and what its format says.
-var plainGit = map[string]*regexp.Regexp{
-	"log":      regexp.MustCompile(picking + `|^-s$|^--(no-patch|no-color|follow|date=.*|format=.*|pretty=.*)$`),
-	"show":     regexp.MustCompile(`^(-s|--(no-patch|no-color|date=.*|format=.*|pretty=.*))$`),
-	"rev-list": regexp.MustCompile(picking + `|^--count$`),
-	"describe": regexp.MustCompile(`^--(tags|always|all|long|exact-match|first-parent|dirty|contains|(abbrev|candidates|match|exclude)=.*)$`),
-	"tag":      regexp.MustCompile(`^(-l|--list|--(sort|contains|no-contains|merged|no-merged|points-at)=.*)$`),
+var plainGit = map[string]*lazyregexp.Regexp{
+	"log":      lazyregexp.New(picking + `|^-s$|^--(no-patch|no-color|follow|date=.*|format=.*|pretty=.*)$`),
+	"show":     lazyregexp.New(`^(-s|--(no-patch|no-color|date=.*|format=.*|pretty=.*))$`),
+	"rev-list": lazyregexp.New(picking + `|^--count$`),
+	"describe": lazyregexp.New(`^--(tags|always|all|long|exact-match|first-parent|dirty|contains|(abbrev|candidates|match|exclude)=.*)$`),
+	"tag":      lazyregexp.New(`^(-l|--list|--(sort|contains|no-contains|merged|no-merged|points-at)=.*)$`),
 }
 
 // picking are options of git that pick commits.

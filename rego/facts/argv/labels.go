@@ -1,10 +1,10 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -14,11 +14,11 @@ const labelled = "pod pods po deploy deployment deployments svc service services
 
 var (
 	// labelColumns are formats that print names and nothing else.
-	labelColumns = regexp.MustCompile(`^(name|wide|jsonpath=\{\.items\[(\d+|\*)\]\.metadata\.name\}|jsonpath=\{range \.items\[\*\]\}\{\.metadata\.name\}\{"\\n"\}\{end\}|custom-columns=(NAME)?:\.?metadata\.name)$`)
+	labelColumns = lazyregexp.New(`^(name|wide|jsonpath=\{\.items\[(\d+|\*)\]\.metadata\.name\}|jsonpath=\{range \.items\[\*\]\}\{\.metadata\.name\}\{"\\n"\}\{end\}|custom-columns=(NAME)?:\.?metadata\.name)$`)
 	// labelTemplates are templates of docker that print names and nothing else.
-	labelTemplates = regexp.MustCompile(`^(\{\{\.(Names?|ID)\}\}[ \t]?)+$`)
+	labelTemplates = lazyregexp.New(`^(\{\{\.(Names?|ID)\}\}[ \t]?)+$`)
 	// takesField is a program of awk that prints words of some lines, whole.
-	takesField = regexp.MustCompile(`^\s*[^{}|()]*\{\s*print\s+\$(\d+|NF)(\s*,\s*\$(\d+|NF))*\s*;?\s*(exit\s*;?)?\s*\}\s*$`)
+	takesField = lazyregexp.New(`^\s*[^{}|()]*\{\s*print\s+\$(\d+|NF)(\s*,\s*\$(\d+|NF))*\s*;?\s*(exit\s*;?)?\s*\}\s*$`)
 )
 
 // labelOrigin is what a cluster or a container engine prints of what it has. Names that

@@ -1,30 +1,30 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 var (
 	// numberFormat is a format of printf that prints one number, whatever it is given.
-	numberFormat = regexp.MustCompile(`^%0?[0-9]{0,2}[di](\\n)?$`)
+	numberFormat = lazyregexp.New(`^%0?[0-9]{0,2}[di](\\n)?$`)
 	// numericFormat is a format of stat that prints numbers alone.
-	numericFormat = regexp.MustCompile(`^(%[sYXZWiahbBugd]\s?)+$`)
+	numericFormat = lazyregexp.New(`^(%[sYXZWiahbBugd]\s?)+$`)
 	// numericReport is what curl prints behind a body that is thrown away.
-	numericReport = regexp.MustCompile(`^(%\{(http_code|response_code|size_download|size_upload|time_total|num_redirects|time_connect|time_starttransfer|http_connect|exitcode)\}(\\n)?)$`)
+	numericReport = lazyregexp.New(`^(%\{(http_code|response_code|size_download|size_upload|time_total|num_redirects|time_connect|time_starttransfer|http_connect|exitcode)\}(\\n)?)$`)
 	// countingProgram is a program of awk that prints how many lines there are.
-	countingProgram = regexp.MustCompile(`^\s*END\s*\{\s*print\s+NR\s*;?\s*\}\s*$`)
+	countingProgram = lazyregexp.New(`^\s*END\s*\{\s*print\s+NR\s*;?\s*\}\s*$`)
 	// numbering is a program of awk that prints the numbers of some lines.
-	numbering = regexp.MustCompile(`^[^{}"|;\n]*\{\s*print\s+F?NR\s*([+-]\s*[0-9]+)?\s*;?\s*(exit\s*;?)?\s*\}\s*$`)
+	numbering = lazyregexp.New(`^[^{}"|;\n]*\{\s*print\s+F?NR\s*([+-]\s*[0-9]+)?\s*;?\s*(exit\s*;?)?\s*\}\s*$`)
 	// ownSetting sets a variable of awk that means nothing to awk itself.
-	ownSetting = regexp.MustCompile(`^[a-z]\w*=`)
+	ownSetting = lazyregexp.New(`^[a-z]\w*=`)
 	// countingFilter is a filter of jq that ends in a count.
-	countingFilter = regexp.MustCompile(`^([^,"]*\|)?\s*length\s*$`)
+	countingFilter = lazyregexp.New(`^([^,"]*\|)?\s*length\s*$`)
 	// summingProgram is a program of awk that prints a sum or a count.
-	summingProgram = regexp.MustCompile(`^\s*((NR\s*>\s*1|/[\w .,:|-]+/)\s*)?\{\s*(\w+)\s*(\+=\s*\$[0-9]+|\+\+)\s*;?\s*\}\s*END\s*\{\s*print(\s+|\()(\w+)(\s*[+]\s*0)?(\s*/\s*(NR|[0-9]+))?\)?\s*;?\s*\}\s*$`)
+	summingProgram = lazyregexp.New(`^\s*((NR\s*>\s*1|/[\w .,:|-]+/)\s*)?\{\s*(\w+)\s*(\+=\s*\$[0-9]+|\+\+)\s*;?\s*\}\s*END\s*\{\s*print(\s+|\()(\w+)(\s*[+]\s*0)?(\s*/\s*(NR|[0-9]+))?\)?\s*;?\s*\}\s*$`)
 )
 
 // printsNumbers reports whether a command prints numbers alone, whatever it reads.

@@ -1,26 +1,26 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 var (
 	// oneField is a program of awk that prints one word of some lines, and nothing else.
-	oneField = regexp.MustCompile(`^\s*(NR\s*[=<>!]=?\s*\d+\s*|!?/[\w .,:^|-]+/\s*|\$\d+\s*[=!]=\s*"[\w.:-]*"\s*)?\{\s*print\s+\$([1-9]\d*|NF)\s*(;\s*exit)?\s*;?\s*\}\s*$`)
+	oneField = lazyregexp.New(`^\s*(NR\s*[=<>!]=?\s*\d+\s*|!?/[\w .,:^|-]+/\s*|\$\d+\s*[=!]=\s*"[\w.:-]*"\s*)?\{\s*print\s+\$([1-9]\d*|NF)\s*(;\s*exit)?\s*;?\s*\}\s*$`)
 	// oneNumber is the number of a field.
-	oneNumber = regexp.MustCompile(`^[0-9]+$`)
+	oneNumber = lazyregexp.New(`^[0-9]+$`)
 	// noSlash are characters as tr and brackets have them, of which none is a slash.
-	noSlash = regexp.MustCompile(`^(a-z|A-Z|0-9|a-f|\[:(alnum|alpha|digit|lower|upper|xdigit):\]|\\n|[\w. ])*-?$`)
+	noSlash = lazyregexp.New(`^(a-z|A-Z|0-9|a-f|\[:(alnum|alpha|digit|lower|upper|xdigit):\]|\\n|[\w. ])*-?$`)
 	// baseFormat is a format of find that prints the names of files without their folders.
-	baseFormat = regexp.MustCompile(`^(%[fsyTtkm]@?|[\w :,-]|\\[nt0])*$`)
+	baseFormat = lazyregexp.New(`^(%[fsyTtkm]@?|[\w :,-]|\\[nt0])*$`)
 	// wordClass is a part of a pattern that meets no slash.
-	wordClass = regexp.MustCompile(`\[(?:[A-Za-z0-9]-[A-Za-z0-9]|[\w.:@=])+-?\]|\\[wdbB.]`)
+	wordClass = lazyregexp.New(`\[(?:[A-Za-z0-9]-[A-Za-z0-9]|[\w.:@=])+-?\]|\\[wdbB.]`)
 	// patternLetters is what may stand in a pattern besides.
-	patternLetters = regexp.MustCompile(`^[\w ()|^$+*?{},:=<>"'@#%&;!~-]*$`)
+	patternLetters = lazyregexp.New(`^[\w ()|^$+*?{},:=<>"'@#%&;!~-]*$`)
 )
 
 // PrintsParts reports whether no slash stands in what a command prints. It says so too of

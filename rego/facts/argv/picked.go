@@ -1,30 +1,30 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 var (
 	// printsFields is a program of awk that prints fields of some lines.
-	printsFields = regexp.MustCompile(`^\s*(NR\s*[=<>!]=?\s*\d+\s*|!?/[^/]*/\s*|\$\d+\s*[=!]=\s*"[\w.:-]*"\s*)?\{\s*print\s+\$\w+(\s*,\s*\$\w+)*\s*(;\s*exit)?\s*;?\s*\}\s*$`)
+	printsFields = lazyregexp.New(`^\s*(NR\s*[=<>!]=?\s*\d+\s*|!?/[^/]*/\s*|\$\d+\s*[=!]=\s*"[\w.:-]*"\s*)?\{\s*print\s+\$\w+(\s*,\s*\$\w+)*\s*(;\s*exit)?\s*;?\s*\}\s*$`)
 	// plainFormat is a format of git that adds no text of its own.
-	plainFormat = regexp.MustCompile(`^((format:|tformat:)?(%[a-zA-Z]{1,2}|[ ,|:\t-])*)?$`)
+	plainFormat = lazyregexp.New(`^((format:|tformat:)?(%[a-zA-Z]{1,2}|[ ,|:\t-])*)?$`)
 	// jqPath is a filter of jq that picks and adds nothing.
-	jqPath = regexp.MustCompile(`^[\w\s.\[\]"?|,:-]*$`)
+	jqPath = lazyregexp.New(`^[\w\s.\[\]"?|,:-]*$`)
 	// sedCuts is one command of sed that prints, leaves out, or quits.
-	sedCuts = regexp.MustCompile(`^(\d+|\$|/[^/;]*/)?(,(\d+|\$|/[^/;]*/))?\s*!?[pdq]$`)
+	sedCuts = lazyregexp.New(`^(\d+|\$|/[^/;]*/)?(,(\d+|\$|/[^/;]*/))?\s*!?[pdq]$`)
 	// sedPuts is what a substitution may put in place of what it takes out.
-	sedPuts = regexp.MustCompile(`^(\\[0-9]|&|[\w .-])*$`)
+	sedPuts = lazyregexp.New(`^(\\[0-9]|&|[\w .-])*$`)
 	// sedTakes begins a substitution, behind its address.
-	sedTakes = regexp.MustCompile(`^(\d+|\$|/[^/;]*/)?s[/|#,@]`)
+	sedTakes = lazyregexp.New(`^(\d+|\$|/[^/;]*/)?s[/|#,@]`)
 	// jsonOfNode and jsonOfPython are programs that print a value of a file of JSON.
-	jsonOfNode   = regexp.MustCompile(`^(?:console\.log\()?require\(['"](\./[\w/.-]+\.json)['"]\)[\w.\[\]'"-]*\)?;?$`)
-	jsonOfPython = regexp.MustCompile(`^import (?:json|tomllib|sys, ?json|json, ?sys); ?print\((?:json|tomllib)\.load\(open\(['"]([\w/.-]+)['"](?:, ?['"]rb?['"])?\)\)(?:\[['"]?[\w-]+['"]?\])*\)$`)
-	loopback     = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1)(:\d+)?(/|$)`)
+	jsonOfNode   = lazyregexp.New(`^(?:console\.log\()?require\(['"](\./[\w/.-]+\.json)['"]\)[\w.\[\]'"-]*\)?;?$`)
+	jsonOfPython = lazyregexp.New(`^import (?:json|tomllib|sys, ?json|json, ?sys); ?print\((?:json|tomllib)\.load\(open\(['"]([\w/.-]+)['"](?:, ?['"]rb?['"])?\)\)(?:\[['"]?[\w-]+['"]?\])*\)$`)
+	loopback     = lazyregexp.New(`^(https?://)?(localhost|127\.0\.0\.1)(:\d+)?(/|$)`)
 )
 
 // pickedOrigin is what programs print that pick something out of a file, where their

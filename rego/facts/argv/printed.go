@@ -1,11 +1,11 @@
 package argv
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -144,13 +144,13 @@ func (p Printing) programOrigin(name string, args []Field, in Origin) Origin {
 }
 
 // plainName is an option, or a name, that means nothing to arithmetic but a variable.
-var plainName = regexp.MustCompile(`^[\w./=-]+$`)
+var plainName = lazyregexp.New(`^[\w./=-]+$`)
 
 // listsIDs begins a command of docker that lists, of which -q leaves the numbers.
-var listsIDs = regexp.MustCompile(`^(ps|images|(container|image|volume|network) ls|compose ps) `)
+var listsIDs = lazyregexp.New(`^(ps|images|(container|image|volume|network) ls|compose ps) `)
 
 // picksOne are options of shuf with which it prints some of the lines that it reads.
-var picksOne = regexp.MustCompile(`^-n ?[0-9]+$`)
+var picksOne = lazyregexp.New(`^-n ?[0-9]+$`)
 
 // findsFiles reports whether all that a find prints are names of files that a grep has
 // picked out: find src -exec grep -l x {} +
@@ -255,7 +255,7 @@ func (p Printing) filterOrigin(name string, args []Field, o Options, in Origin) 
 
 // plainDate is a format of date that adds to numbers and names of days nothing that leads
 // elsewhere in a path, or away from a host.
-var plainDate = regexp.MustCompile(`^\+(%[-_0^#]?[0-9]?:?[a-zA-Z%]|[A-Za-z0-9_:,/ +]|[.-][A-Za-z0-9_:,/ +%-])+$`)
+var plainDate = lazyregexp.New(`^\+(%[-_0^#]?[0-9]?:?[a-zA-Z%]|[A-Za-z0-9_:,/ +]|[.-][A-Za-z0-9_:,/ +%-])+$`)
 
 // dateOrigin is what date prints, by its format.
 func dateOrigin(args []Field) Origin {
@@ -276,4 +276,4 @@ func dateOrigin(args []Field) Origin {
 }
 
 // xargsPlain are options of xargs that say how many words each command gets.
-var xargsPlain = regexp.MustCompile(`^(-r|-0|-r0|-0r|-n[0-9]+|-L[0-9]+|-rn[0-9]+|--no-run-if-empty|--null)$`)
+var xargsPlain = lazyregexp.New(`^(-r|-0|-r0|-0r|-n[0-9]+|-L[0-9]+|-rn[0-9]+|--no-run-if-empty|--null)$`)

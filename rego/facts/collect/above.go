@@ -2,10 +2,11 @@ package collect
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // above reports whether a path that stands for what lies beneath it holds what
@@ -32,7 +33,7 @@ func (x *Findings) above(clean string, r Ref, inside bool) bool {
 }
 
 // homeFolder is what holds somebody's files, or several people's.
-var homeFolder = regexp.MustCompile(`^/(home|Users)(/[^/]+)?$|^/root$|^~[^/]*$|^/proc$`)
+var homeFolder = lazyregexp.New(`^/(home|Users)(/[^/]+)?$|^/root$|^~[^/]*$|^/proc$`)
 
 // A folderSet holds the folders above what rules of [classify] name, by their
 // last segments.

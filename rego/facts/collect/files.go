@@ -3,11 +3,11 @@ package collect
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -177,7 +177,7 @@ func (x *Findings) explainFiles() {
 }
 
 // passing are the folders that files pass through, by any part of a path.
-var passing = regexp.MustCompile(`(?i)(^|/)(\.?te?mp|downloads?|\.git)(/|$)`)
+var passing = lazyregexp.New(`(?i)(^|/)(\.?te?mp|downloads?|\.git)(/|$)`)
 
 // Project reports whether a cleaned path lies in the session's folder, and not
 // where files only pass through. Where that folder is not known, a build in an
@@ -236,7 +236,7 @@ func (x *Findings) WasShown(at string) bool {
 }
 
 // sources are the names of what programs are made of.
-var sources = regexp.MustCompile(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java|kt|swift|cmake|mk)$|(^|/)(GNU)?Makefile$|(^|/)CMakeLists.txt$`)
+var sources = lazyregexp.New(`(?i)\.(go|c|cc|cpp|cxx|h|hpp|rs|zig|s|asm|java|kt|swift|cmake|mk)$|(^|/)(GNU)?Makefile$|(^|/)CMakeLists.txt$`)
 
 // makes reports whether the call makes a file of the project, and writes none of
 // its sources.

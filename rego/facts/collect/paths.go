@@ -3,11 +3,11 @@ package collect
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // How a path is touched.
@@ -46,7 +46,7 @@ const (
 )
 
 // drive begins a path of Windows, which lies in no folder of another system.
-var drive = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\)`)
+var drive = lazyregexp.New(`^([A-Za-z]:[\\/]|\\\\)`)
 
 // DirsOf is a folder as the one that paths are seen from; none where it is not known.
 func DirsOf(dir string) []string {
@@ -142,12 +142,12 @@ func (x *Findings) addPath(r Ref, clean string, inside bool) {
 
 // readAsMore is in names that are more than one word to what takes files out of a
 // listing: an option or a path stands behind a blank, or Perl takes it for a command.
-var readAsMore = regexp.MustCompile(`[\n\t]|\s-\S|\s[/~]|[|<>]$|(^|/)[|<>]|(^|/)-[A-Za-z-][^/]*$`)
+var readAsMore = lazyregexp.New(`[\n\t]|\s-\S|\s[/~]|[|<>]$|(^|/)[|<>]|(^|/)-[A-Za-z-][^/]*$`)
 
 // PidFile is a file that holds the number of a process, by its name. A command that ends
 // the process takes the number for one that the agent has started, so what else is put
 // there is asked about.
-var PidFile = regexp.MustCompile(`(?i)[^/]\.pid$`)
+var PidFile = lazyregexp.New(`(?i)[^/]\.pid$`)
 
 // CleanDir is a folder that an argument names, absolute where it can be; ""
 // where it is not known.

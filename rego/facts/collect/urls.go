@@ -2,17 +2,17 @@ package collect
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // maxURLs bounds how many addresses one call lists.
 const maxURLs = 200
 
 // urlInText finds addresses inside of words and prose.
-var urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{1,15}://[^\s"'<>` + "`" + `|;)\\]+`)
+var urlInText = lazyregexp.New(`(?i)\b[a-z][a-z0-9+.-]{1,15}://[^\s"'<>` + "`" + `|;)\\]+`)
 
 // URLsIn adds every address in the text.
 func (x *Findings) URLsIn(s string) {
@@ -75,7 +75,7 @@ func (x *Findings) suspiciousKind(kind string) {
 }
 
 // password is the user information of an address.
-var password = regexp.MustCompile(`://[^/\s@]*:[^/\s@]*@`)
+var password = lazyregexp.New(`://[^/\s@]*:[^/\s@]*@`)
 
 // redactURL takes the user's name and password out of an address: no fact
 // holds a credential.

@@ -4,11 +4,11 @@
 package environ
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -31,7 +31,7 @@ const (
 const javaOptions = "-XX:+UseG1GC -XX:+UseParallelGC -XX:+UseZGC -Dorg.gradle.daemon= -Dfile.encoding= -Duser.timezone= -Duser.language= -Djava.awt.headless= -Dorg.slf4j.simpleLogger.defaultLogLevel="
 
 // memoryOption is the size of a virtual machine's memory.
-var memoryOption = regexp.MustCompile(`^-(Xm[xs]|Xss|XX:MaxMetaspaceSize=|XX:MaxRAMPercentage=)[0-9.]+[kKmMgG]?$`)
+var memoryOption = lazyregexp.New(`^-(Xm[xs]|Xss|XX:MaxMetaspaceSize=|XX:MaxRAMPercentage=)[0-9.]+[kKmMgG]?$`)
 
 // harmlessOptions are the words that stand in the variables that hold options
 // every day, and load and run nothing. One that ends in a dash or an equals
@@ -100,7 +100,7 @@ func Loads(program, assignment string) []string {
 
 // pointer is the name of a variable that leads to settings, or to where a program
 // keeps the code that it runs.
-var pointer = regexp.MustCompile(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$|SERVICEFILE$`)
+var pointer = lazyregexp.New(`(?i)_HOME$|_CONFIG$|CONFIG_(FILE|DIR|PATH)$|(USER|GLOBAL)CONFIG$|GEMFILE$|_?RC_?FILE$|_PRELOAD$|_TOOLCHAIN$|PLUGINS?_(DIR|PATH)$|INIT_SCRIPT$|SERVICEFILE$`)
 
 func harmless(name, value string) bool {
 	for word := range strings.FieldsSeq(value) {
@@ -118,7 +118,7 @@ func harmless(name, value string) bool {
 
 // passesThrough is a folder that anybody may write to, or below one: no tools of the
 // project's lie there.
-var passesThrough = regexp.MustCompile(`^(/private)?/(tmp|var/tmp|dev/shm)(/|$)`)
+var passesThrough = lazyregexp.New(`^(/private)?/(tmp|var/tmp|dev/shm)(/|$)`)
 
 // ahead are the folders that a PATH puts before the one that was, but for the
 // system's own.

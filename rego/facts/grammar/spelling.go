@@ -3,10 +3,11 @@ package grammar
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // Spellings within words that shells read differently, and that ordinary lines
@@ -60,12 +61,12 @@ func escapes(text string) error {
 }
 
 var (
-	plainEscape = regexp.MustCompile(`^(x[0-9a-fA-F]{2}|[0-7]{3}|u00[0-7][0-9a-fA-F]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`)
-	nulEscape   = regexp.MustCompile(`^(x00|000|u0000|U0{8})`)
+	plainEscape = lazyregexp.New(`^(x[0-9a-fA-F]{2}|[0-7]{3}|u00[0-7][0-9a-fA-F]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`)
+	nulEscape   = lazyregexp.New(`^(x00|000|u0000|U0{8})`)
 )
 
 // zshFlags is a dollar with a flag of zsh behind it.
-var zshFlags = regexp.MustCompile(`(^|[^\\])(\\\\)*\$([=~^+]|[^\x00-\x7f])`)
+var zshFlags = lazyregexp.New(`(^|[^\\])(\\\\)*\$([=~^+]|[^\x00-\x7f])`)
 
 // flagged reports such a dollar in literals that stand side by side.
 func flagged(parts []syntax.WordPart) error {
@@ -84,9 +85,9 @@ func flagged(parts []syntax.WordPart) error {
 }
 
 // unevenSequence is what looks like a sequence in braces and is none to bash.
-var unevenSequence = regexp.MustCompile(`\{[^{},]*\.\.[^{},]*\}`)
+var unevenSequence = lazyregexp.New(`\{[^{},]*\.\.[^{},]*\}`)
 
-var evenSequence = regexp.MustCompile(`^\{(-?[0-9]+\.\.-?[0-9]+|[a-zA-Z]\.\.[a-zA-Z])(\.\.-?[0-9]+)?\}$`)
+var evenSequence = lazyregexp.New(`^\{(-?[0-9]+\.\.-?[0-9]+|[a-zA-Z]\.\.[a-zA-Z])(\.\.-?[0-9]+)?\}$`)
 
 func wordSpelling(w *syntax.Word) error {
 	if len(w.Parts) == 0 {

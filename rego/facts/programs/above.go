@@ -2,12 +2,12 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
@@ -37,11 +37,11 @@ func into(s *shell.Shell, in shell.Invocation, dir argv.Field, files []argv.Fiel
 }
 
 // huntedText begins credentials, or is what people look for who look for them.
-var huntedText = regexp.MustCompile(`(?i)AKIA|ASIA\[|sk[_-](live|test|ant|proj)|gh[pousr]_|github_pat|glpat-|xox[a-z\[]|PRIVATE.?KEY|BEGIN .*KEY|aws_secret|secret_access_key|eyJhbGci`)
+var huntedText = lazyregexp.New(`(?i)AKIA|ASIA\[|sk[_-](live|test|ant|proj)|gh[pousr]_|github_pat|glpat-|xox[a-z\[]|PRIVATE.?KEY|BEGIN .*KEY|aws_secret|secret_access_key|eyJhbGci`)
 
 // huntedWord is what stands beside credentials: to look for it in many files outside of
 // the project is to look for them.
-var huntedWord = regexp.MustCompile(`(?i)passw|secret|api.?key|credential`)
+var huntedWord = lazyregexp.New(`(?i)passw|secret|api.?key|credential`)
 
 // readReach is how far a program reads that searches or packs folders.
 func readReach(p operands.Program, o argv.Options, patterns []argv.Field) collect.Reach {

@@ -1,11 +1,11 @@
 package programs
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/programs/databases"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
@@ -22,10 +22,10 @@ var clients = map[string]string{
 var (
 	// hostPort is a word with a host and a port in it, or with a port of this machine
 	// alone. What stands before it is a kind of address as socat has it, or an option.
-	hostPort = regexp.MustCompile(`^(?:--?[\w-]+=|@)?(?:[A-Za-z][\w-]*:)??(\[[0-9A-Fa-f:.%]+\]|[\w.-]*):([0-9]{1,5})((?:[/,?#].*)?)$`)
+	hostPort = lazyregexp.New(`^(?:--?[\w-]+=|@)?(?:[A-Za-z][\w-]*:)??(\[[0-9A-Fa-f:.%]+\]|[\w.-]*):([0-9]{1,5})((?:[/,?#].*)?)$`)
 	// onlyPath is a path at this machine, as httpie has it.
-	onlyPath = regexp.MustCompile(`^:(/.*)?$`)
-	onlyPort = regexp.MustCompile(`^[0-9]{1,5}$`)
+	onlyPath = lazyregexp.New(`^:(/.*)?$`)
+	onlyPort = lazyregexp.New(`^[0-9]{1,5}$`)
 )
 
 // addresses adds the addresses that a client's words name: localhost:80/x, :80/x,

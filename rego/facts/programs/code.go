@@ -1,7 +1,6 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -257,12 +257,12 @@ const quotedText = `\(?\s*\[?\s*[rbf]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`
 
 // What can be seen in code without reading its language.
 var (
-	codeDeletes = regexp.MustCompile(`\b(?:os\.remove|os\.unlink|os\.rmdir|os\.removedirs|shutil\.rmtree|rmtree|rimraf|unlink|unlinkSync|rmdirSync|rmSync|fs\.rm|fs\.rmdir|rmdir|remove_tree|FileUtils\.rm(?:_rf|_r|tree|_f)?|File\.delete|Dir\.delete|Path|os\.remove|filesystem\.remove_all|remove_all|Deno\.remove(?:Sync)?)` + quotedText + `(\)\.(?:unlink|rmdir))?`)
-	codeRuns    = regexp.MustCompile(`\b(?:os\.system|os\.popen|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|execSync|exec|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|do shell script|os\.execute|io\.popen|run_cmd|qx|\$)` + quotedText)
-	codeStrings = regexp.MustCompile(`"((?:[^"\\\n]|\\.){1,200})"|'((?:[^'\\\n]|\\.){1,200})'`)
-	codeBang    = regexp.MustCompile(`(?m)(?:^|[:|\s])!\s*([^\s=].*)$`)
-	codeTicks   = regexp.MustCompile("`([^`\n]+)`")
-	recursive   = regexp.MustCompile(`rmtree|rimraf|rm_r|remove_all|recursive|remove_tree`)
+	codeDeletes = lazyregexp.New(`\b(?:os\.remove|os\.unlink|os\.rmdir|os\.removedirs|shutil\.rmtree|rmtree|rimraf|unlink|unlinkSync|rmdirSync|rmSync|fs\.rm|fs\.rmdir|rmdir|remove_tree|FileUtils\.rm(?:_rf|_r|tree|_f)?|File\.delete|Dir\.delete|Path|os\.remove|filesystem\.remove_all|remove_all|Deno\.remove(?:Sync)?)` + quotedText + `(\)\.(?:unlink|rmdir))?`)
+	codeRuns    = lazyregexp.New(`\b(?:os\.system|os\.popen|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|execSync|exec|spawn|spawnSync|execFile|execFileSync|system|shell_exec|passthru|popen|proc_open|do shell script|os\.execute|io\.popen|run_cmd|qx|\$)` + quotedText)
+	codeStrings = lazyregexp.New(`"((?:[^"\\\n]|\\.){1,200})"|'((?:[^'\\\n]|\\.){1,200})'`)
+	codeBang    = lazyregexp.New(`(?m)(?:^|[:|\s])!\s*([^\s=].*)$`)
+	codeTicks   = lazyregexp.New("`([^`\n]+)`")
+	recursive   = lazyregexp.New(`rmtree|rimraf|rm_r|remove_all|recursive|remove_tree`)
 )
 
 // obvious notes code in another language: where it is not read, it is unresolved, and
@@ -288,7 +288,7 @@ func obvious(s *shell.Shell, f argv.Field, c *holdgate.Command) bool {
 			s.Found.Facts.Impact.Recursive = true
 		}
 	}
-	for _, re := range []*regexp.Regexp{codeRuns, codeBang, codeTicks} {
+	for _, re := range []*lazyregexp.Regexp{codeRuns, codeBang, codeTicks} {
 		for _, m := range re.FindAllStringSubmatch(text, 50) {
 			s.Found.Tick()
 			run := m[1]
@@ -323,8 +323,8 @@ func runsInCode(s *shell.Shell, text, program string) {
 	sub.Script(text)
 }
 
-var awkRuns = regexp.MustCompile(`system\s*\(\s*"((?:[^"\\\n]|\\.)*)"|\|&?\s*(?:getline\s*)?"((?:[^"\\\n]|\\.)*)"|"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline`)
-var awkWrites = regexp.MustCompile(`>>?\s*"((?:[^"\\\n]|\\.)*)"`)
+var awkRuns = lazyregexp.New(`system\s*\(\s*"((?:[^"\\\n]|\\.)*)"|\|&?\s*(?:getline\s*)?"((?:[^"\\\n]|\\.)*)"|"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline`)
+var awkWrites = lazyregexp.New(`>>?\s*"((?:[^"\\\n]|\\.)*)"`)
 
 // awk notes a program in AWK. One with words of the shell in it is unresolved
 // only where it runs or writes.

@@ -2,13 +2,13 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -45,7 +45,7 @@ var sourceLanguages = map[string]string{".rs": "rust", ".java": "java", ".zig": 
 
 // plainCompile are options of rustc that change neither what a source says nor what is
 // linked to it: all others may make another program of it (--extern, -C link-arg).
-var plainCompile = regexp.MustCompile(`^(-O|-g|--test|--edition=20\d\d|-C(opt-level|debuginfo)=\w|-A\w+)$`)
+var plainCompile = lazyregexp.New(`^(-O|-g|--test|--edition=20\d\d|-C(opt-level|debuginfo)=\w|-A\w+)$`)
 
 // plainly reports whether a compiler gets nothing but sources and such options.
 func plainly(words []argv.Field) bool {

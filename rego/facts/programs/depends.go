@@ -2,7 +2,6 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/programs/databases"
 	"github.com/holdgate/holdgate/rego/facts/shell"
@@ -62,7 +62,7 @@ func assumedFreely(s *shell.Shell, in shell.Invocation, i int) bool {
 }
 
 // portNumber is a number of a port, or what else programs that serve or read are told.
-var portNumber = regexp.MustCompile(`^\d{1,5}$`)
+var portNumber = lazyregexp.New(`^\d{1,5}$`)
 
 // indifferent reports whether the command does the same whatever the word at
 // i, which depends on run time, turns out to be.
@@ -143,8 +143,8 @@ func inScratch(s *shell.Shell, in shell.Invocation, i int) bool {
 
 var (
 	// ownRunner is a program of projects that runs what its words name.
-	ownRunner    = regexp.MustCompile(`^(gradlew|mvnw|rails|rake|artisan|console|nx|task|just|make|manage|dev|run)\b`)
-	plainSetting = regexp.MustCompile(`^--[a-z][\w-]*=`)
+	ownRunner    = lazyregexp.New(`^(gradlew|mvnw|rails|rake|artisan|console|nx|task|just|make|manage|dev|run)\b`)
+	plainSetting = lazyregexp.New(`^--[a-z][\w-]*=`)
 )
 
 // valueOptions are options of programs of the project that take a value, in all that
@@ -207,13 +207,13 @@ func ownProgram(s *shell.Shell, words []argv.Field) bool {
 }
 
 // scriptName is the name of a script.
-var scriptName = regexp.MustCompile(`^[\w./-]+\.(py|js|mjs|cjs|ts|mts|rb|php|pl|lua|exs|r|R|jl)$`)
+var scriptName = lazyregexp.New(`^[\w./-]+\.(py|js|mjs|cjs|ts|mts|rb|php|pl|lua|exs|r|R|jl)$`)
 
 // packsToOutput are options with which a packer writes no file.
-var packsToOutput = regexp.MustCompile(`^(-[0-9a-z]*c[0-9a-z]*|--stdout|--to-stdout)$`)
+var packsToOutput = lazyregexp.New(`^(-[0-9a-z]*c[0-9a-z]*|--stdout|--to-stdout)$`)
 
 // pidFile is a file in which the number of a process stands.
-var pidFile = regexp.MustCompile(`^(\$\(cat |\$\(< ?|` + "`" + `cat )["']?(/tmp/[\w.-]+|(?:[\w-]+/)*[\w-]+\.pid)["']?[)` + "`" + `]$`)
+var pidFile = lazyregexp.New(`^(\$\(cat |\$\(< ?|` + "`" + `cat )["']?(/tmp/[\w.-]+|(?:[\w-]+/)*[\w-]+\.pid)["']?[)` + "`" + `]$`)
 
 // ownProcess reports whether a word is the number of a process that the line itself has
 // started: the line, or a server that it was told to, has put it into a file.
@@ -243,14 +243,14 @@ func ownProcess(s *shell.Shell, w argv.Field) bool {
 }
 
 // pidOption is an option, or a setting, behind which a server is told where to put its number.
-var pidOption = regexp.MustCompile(`(?i)^-.*pid.*$|^pid$|^-[pP]$`)
+var pidOption = lazyregexp.New(`(?i)^-.*pid.*$|^pid$|^-[pP]$`)
 
 // beginsPlainly reports whether a word begins with text that is known, and is no option.
 func beginsPlainly(w argv.Field) bool {
 	return !w.Stdin && len(w.Dynamic) > 0 && plainBeginning.MatchString(w.Text) && !strings.HasPrefix(w.Text, w.Dynamic[0])
 }
 
-var plainBeginning = regexp.MustCompile(`^[\w./@%^]`)
+var plainBeginning = lazyregexp.New(`^[\w./@%^]`)
 
 // testVerbs are subcommands of tools that run the project's tests, or look at its code.
 const testVerbs = "test tests t lint check vet analyze build compile typecheck format fmt bench doc nextest clippy"
@@ -286,7 +286,7 @@ func namesPart(in shell.Invocation, i int) bool {
 const gitLooks = "grep log blame show diff ls-tree ls-files rev-list shortlog diff-tree whatchanged annotate cat-file"
 
 // addressVariable is the whole of a word that holds the address of a database.
-var addressVariable = regexp.MustCompile(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
+var addressVariable = lazyregexp.New(`^\$\{?(\w+_(?:URL|URI|DSN))\}?$`)
 
 // ownAddress reports whether a word is the address of the project's database, as the
 // environment has it and the line leaves it.

@@ -2,12 +2,12 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -18,15 +18,15 @@ const ownEnvironment = "/proc/self/environ"
 
 var (
 	// credentialName is the name of a variable that holds a credential.
-	credentialName = regexp.MustCompile(`(?i)(SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?|AUTH)$|^(SECRET|TOKEN)_|_(PAT|KEY|PWD)$`)
+	credentialName = lazyregexp.New(`(?i)(SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?|AUTH)$|^(SECRET|TOKEN)_|_(PAT|KEY|PWD)$`)
 	// shownVariable is a variable whose value, or a part of it, stands in a word.
-	shownVariable = regexp.MustCompile(`^\$(\w+)$|^\$\{!?(\w+)(\}|:?-|:?=|:?\?|:[ \d]|[%#/^,@])`)
+	shownVariable = lazyregexp.New(`^\$(\w+)$|^\$\{!?(\w+)(\}|:?-|:?=|:?\?|:[ \d]|[%#/^,@])`)
 	// jqEnvironment is the environment in a filter of jq, whole or by name.
-	jqEnvironment = regexp.MustCompile(`(?:^|[^.\w"$-])(?:env|\$ENV)\b(\.\w+|\["?\w+"?\]|\(\w+\)|\s*:)?|strenv(\(\w+\))`)
+	jqEnvironment = lazyregexp.New(`(?:^|[^.\w"$-])(?:env|\$ENV)\b(\.\w+|\["?\w+"?\]|\(\w+\)|\s*:)?|strenv(\(\w+\))`)
 	// awkEnvironment is the environment in a program of awk.
-	awkEnvironment = regexp.MustCompile(`\bENVIRON\b(\["\w+"\])?`)
+	awkEnvironment = lazyregexp.New(`\bENVIRON\b(\["\w+"\])?`)
 	// yqLoads are the files that a filter of yq reads.
-	yqLoads = regexp.MustCompile(`\bload\w*\(\s*"([^"]+)"`)
+	yqLoads = lazyregexp.New(`\bload\w*\(\s*"([^"]+)"`)
 )
 
 // environmentReads notes commands that show the environment, or a credential
@@ -91,7 +91,7 @@ func environmentReads(s *shell.Shell, name string, in shell.Invocation) {
 }
 
 // jqLoads is a file that a program of jq takes in by its name without the ending.
-var jqLoads = regexp.MustCompile(`\b(?:import|include)\s+"([^"]+)"`)
+var jqLoads = lazyregexp.New(`\b(?:import|include)\s+"([^"]+)"`)
 
 // jqImports notes the files that programs of jq take in, from the folders of -L or beside.
 func jqImports(s *shell.Shell, args []argv.Field) {
@@ -133,7 +133,7 @@ func showsEnvironment(args []argv.Field) bool {
 
 // namesCredential reports whether a program in the words reads the environment
 // as a whole, or by the name of a credential.
-func namesCredential(s *shell.Shell, environment *regexp.Regexp, args []argv.Field) bool {
+func namesCredential(s *shell.Shell, environment *lazyregexp.Regexp, args []argv.Field) bool {
 	for _, w := range args {
 		for _, m := range environment.FindAllStringSubmatch(w.Text, -1) {
 			s.Found.Tick()

@@ -3,13 +3,13 @@ package programs
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -119,7 +119,7 @@ func gitVerb(s *shell.Shell, in shell.Invocation, verb string, words []argv.Fiel
 }
 
 // plainApply are options of git apply that put a patch in as it stands: all of it, forwards.
-var plainApply = regexp.MustCompile(`^(--|-3|--3way|--index|--cached|--reject|--recount|-v|--verbose|-q|--quiet|--allow-empty|-N|--intent-to-add|--whitespace=[a-z-]+)$`)
+var plainApply = lazyregexp.New(`^(--|-3|--3way|--index|--cached|--reject|--recount|-v|--verbose|-q|--quiet|--allow-empty|-N|--intent-to-add|--whitespace=[a-z-]+)$`)
 
 // gitApplies is git apply and git am: what a patch holds runs later, as the project's own
 // code. One that git has printed of the repository in this very call is that already.
@@ -227,7 +227,7 @@ func gitPrints(s *shell.Shell, in shell.Invocation, verb string, words []argv.Fi
 
 // sibling is a folder beside the one at hand, where people keep further trees of a
 // repository.
-var sibling = regexp.MustCompile(`^\.\./[A-Za-z][\w.-]*$`)
+var sibling = lazyregexp.New(`^\.\./[A-Za-z][\w.-]*$`)
 
 // gitShows notes the secrets whose content, now or once, git shows: by path, or
 // by revision and path.

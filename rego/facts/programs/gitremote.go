@@ -1,13 +1,13 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -96,7 +96,7 @@ func foreignCommits(s *shell.Shell, verb string, words []argv.Field) (list []str
 	return list
 }
 
-var remoteName = regexp.MustCompile(`^[\w.-]+$`)
+var remoteName = lazyregexp.New(`^[\w.-]+$`)
 
 // namedRemotes are the remotes that the line adds, or fetches from by name.
 func namedRemotes(s *shell.Shell) []string {

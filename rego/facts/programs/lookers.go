@@ -1,11 +1,11 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // awsLooks begin the operations of AWS that show something.
-var awsLooks = regexp.MustCompile(`^(describe|list|get|head|filter|lookup|batch-get)-`)
+var awsLooks = lazyregexp.New(`^(describe|list|get|head|filter|lookup|batch-get)-`)
 
 // ledAway are programs of these that an option leads to another host or account, or lets
 // run or delete something.
@@ -100,7 +100,7 @@ func looksAt(name string, words []argv.Field, i int) bool {
 
 // loopbackAddress begins an address of this machine: what follows the slash is
 // no part of its host.
-var loopbackAddress = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:[1-9][0-9]{0,4})?[/?]`)
+var loopbackAddress = lazyregexp.New(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\])(:[1-9][0-9]{0,4})?[/?]`)
 
 // toLoopback reports whether the word at i of curl is a part of a request to this
 // machine: of the address behind the host, or of what is sent there. A value that
@@ -132,6 +132,6 @@ func toLoopback(words []argv.Field, i int) bool {
 }
 
 var (
-	curlTakes = regexp.MustCompile(`^(-[sSfivINkLg]*[omwHAXdbcuT]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user))$`)
-	curlSends = regexp.MustCompile(`^(-[sSfivIN]*[Hd]|--(header|data|data-raw|json))$`)
+	curlTakes = lazyregexp.New(`^(-[sSfivINkLg]*[omwHAXdbcuT]|--(output|max-time|connect-timeout|write-out|header|user-agent|request|retry|retry-delay|retry-max-time|data|data-raw|data-binary|data-urlencode|json|cookie|cookie-jar|user))$`)
+	curlSends = lazyregexp.New(`^(-[sSfivIN]*[Hd]|--(header|data|data-raw|json))$`)
 )

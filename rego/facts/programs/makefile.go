@@ -1,13 +1,13 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -16,16 +16,16 @@ import (
 // plain is: rules with their recipes, and variables with plain values.
 
 var (
-	makeRule     = regexp.MustCompile(`^([\w./%-]+(?: +[\w./-]+)*) *:(?:([^=:|;#$]*))(?:#.*)?$`)
-	makeVariable = regexp.MustCompile(`^([A-Za-z_]\w*) *:?= *([\w./:@,= -]*)$`)
+	makeRule     = lazyregexp.New(`^([\w./%-]+(?: +[\w./-]+)*) *:(?:([^=:|;#$]*))(?:#.*)?$`)
+	makeVariable = lazyregexp.New(`^([A-Za-z_]\w*) *:?= *([\w./:@,= -]*)$`)
 	// makeOwn are variables of make itself, and of its built-in rules.
-	makeOwn = regexp.MustCompile(`^(MAKE.*|.*MAKEFLAGS|.*FLAGS|SHELL|VPATH|GPATH|PATH|CURDIR|SUFFIXES|AR|AS|CC|CXX|CPP|CO|CTANGLE|CWEAVE|F77|FC|GET|LD|LEX|LINT|M2C|OBJC|PC|RM|TANGLE|TEX|TEXI2DVI|WEAVE|YACC|COMPILE|LINK|LOADLIBES|LDLIBS|OUTPUT_OPTION|TARGET_ARCH|TARGET_MACH|PREPROCESS|CHECKOUT|D|F)$`)
+	makeOwn = lazyregexp.New(`^(MAKE.*|.*MAKEFLAGS|.*FLAGS|SHELL|VPATH|GPATH|PATH|CURDIR|SUFFIXES|AR|AS|CC|CXX|CPP|CO|CTANGLE|CWEAVE|F77|FC|GET|LD|LEX|LINT|M2C|OBJC|PC|RM|TANGLE|TEX|TEXI2DVI|WEAVE|YACC|COMPILE|LINK|LOADLIBES|LDLIBS|OUTPUT_OPTION|TARGET_ARCH|TARGET_MACH|PREPROCESS|CHECKOUT|D|F)$`)
 	// makeWords are words of make that begin a line which is no rule.
-	makeWords = regexp.MustCompile(`^(-?include|sinclude|-?load|define|endef|undefine|ifn?def|ifn?eq|else|endif|export|unexport|override|private|vpath)\b`)
+	makeWords = lazyregexp.New(`^(-?include|sinclude|-?load|define|endef|undefine|ifn?def|ifn?eq|else|endif|export|unexport|override|private|vpath)\b`)
 	// makeJoined is a line that goes on at the next, where a blank in between is all there is
 	// to it.
-	makeJoined = regexp.MustCompile(`^[^#'"\\]*[ \t]\\$`)
-	makeUse    = regexp.MustCompile(`\$[({]([A-Za-z_]\w*)[)}]`)
+	makeJoined = lazyregexp.New(`^[^#'"\\]*[ \t]\\$`)
+	makeUse    = lazyregexp.New(`\$[({]([A-Za-z_]\w*)[)}]`)
 )
 
 // maxMakeRules bounds how many rules are followed.
@@ -99,7 +99,7 @@ func makefileShown(s *shell.Shell, in shell.Invocation) bool {
 }
 
 // makeFlag is an option of make that changes nothing of what would run.
-var makeFlag = regexp.MustCompile(`^(-[nskB]+|-j[0-9]*|--dry-run|--silent|--always-make|--no-print-directory)$`)
+var makeFlag = lazyregexp.New(`^(-[nskB]+|-j[0-9]*|--dry-run|--silent|--always-make|--no-print-directory)$`)
 
 // makeRules takes a Makefile apart. It reports false where it holds more than is read
 // here.

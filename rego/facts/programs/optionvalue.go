@@ -1,25 +1,25 @@
 package programs
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // flags are, by program, options that take no value, or have it glued to them. Behind any
 // other option a word is perhaps its value and no option itself: git log -S --grep "$x"
 // looks for "--grep", and what $x says is an option of the agent's.
-var flags = map[string]*regexp.Regexp{
-	"git":  regexp.MustCompile(`^-[0-9]+$|^-[aqsveipuwz]{1,3}$|^--(all|oneline|no-merges|merges|amend|no-edit|no-verify|allow-empty|allow-empty-message|signoff|quiet|verbose|stat|name-only|name-status|reverse|graph|decorate|patch|no-patch|follow|first-parent|annotate|no-ff|no-color|branches|tags|remotes|include-untracked|keep-index|staged|cached|force|no-pager)$`),
-	"grep": regexp.MustCompile(`^-[rRnilLcohHqsvwxEFPzaI]+$|^--(recursive|ignore-case|line-number|count|files-with-matches|files-without-match|only-matching|no-filename|with-filename|quiet|silent|no-messages|invert-match|word-regexp|line-regexp|extended-regexp|fixed-strings|perl-regexp|text)$`),
-	"head": regexp.MustCompile(`^-[qvz]+$`), "tail": regexp.MustCompile(`^-[qvzfFr]+$`),
-	"cut": regexp.MustCompile(`^-[sz]+$|^-[dfcb].+$`), "wc": regexp.MustCompile(`^-[clmLw]+$`),
-	"awk":    regexp.MustCompile(`^-[Fv].+$`),
-	"cargo":  regexp.MustCompile(`^-[vqr]+$|^--(release|workspace|all|lib|bins|tests|examples|benches|all-targets|all-features|no-default-features|locked|offline|frozen|no-fail-fast|quiet|verbose|no-run|doc)$`),
-	"npm":    regexp.MustCompile(`^-(s|r|ws|v|q|x|i|u|vv)$|^--(silent|recursive|if-present|workspaces|frozen-lockfile|offline|parallel|stream|watch|ci|verbose|coverage|no-coverage|bail|runInBand|passWithNoTests|headed|debug|run|no-cov|quiet|trace|stale|watchAll)$`),
-	"docker": regexp.MustCompile(`^-q$|^--(no-cache|pull|quiet|load|push|rm|squash|force-rm)$`),
+var flags = map[string]*lazyregexp.Regexp{
+	"git":  lazyregexp.New(`^-[0-9]+$|^-[aqsveipuwz]{1,3}$|^--(all|oneline|no-merges|merges|amend|no-edit|no-verify|allow-empty|allow-empty-message|signoff|quiet|verbose|stat|name-only|name-status|reverse|graph|decorate|patch|no-patch|follow|first-parent|annotate|no-ff|no-color|branches|tags|remotes|include-untracked|keep-index|staged|cached|force|no-pager)$`),
+	"grep": lazyregexp.New(`^-[rRnilLcohHqsvwxEFPzaI]+$|^--(recursive|ignore-case|line-number|count|files-with-matches|files-without-match|only-matching|no-filename|with-filename|quiet|silent|no-messages|invert-match|word-regexp|line-regexp|extended-regexp|fixed-strings|perl-regexp|text)$`),
+	"head": lazyregexp.New(`^-[qvz]+$`), "tail": lazyregexp.New(`^-[qvzfFr]+$`),
+	"cut": lazyregexp.New(`^-[sz]+$|^-[dfcb].+$`), "wc": lazyregexp.New(`^-[clmLw]+$`),
+	"awk":    lazyregexp.New(`^-[Fv].+$`),
+	"cargo":  lazyregexp.New(`^-[vqr]+$|^--(release|workspace|all|lib|bins|tests|examples|benches|all-targets|all-features|no-default-features|locked|offline|frozen|no-fail-fast|quiet|verbose|no-run|doc)$`),
+	"npm":    lazyregexp.New(`^-(s|r|ws|v|q|x|i|u|vv)$|^--(silent|recursive|if-present|workspaces|frozen-lockfile|offline|parallel|stream|watch|ci|verbose|coverage|no-coverage|bail|runInBand|passWithNoTests|headed|debug|run|no-cov|quiet|trace|stale|watchAll)$`),
+	"docker": lazyregexp.New(`^-q$|^--(no-cache|pull|quiet|load|push|rm|squash|force-rm)$`),
 }
 
 // sharesFlags are programs whose flags another one's entry tells.

@@ -1,19 +1,19 @@
 package programs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 var (
 	// perlPlain are options of Perl that load nothing, and change neither what is run
 	// nor which files are read.
-	perlPlain = regexp.MustCompile(`^-([nplawE]|0[0-7]*|i(\.\w+|~)?$|C[0-9A-Z]*$)*(e|E|F.*|M.*)?$`)
-	perlWords = regexp.MustCompile(`^-M([A-Za-z_][\w:]*(=[\w,]+)?)$`)
+	perlPlain = lazyregexp.New(`^-([nplawE]|0[0-7]*|i(\.\w+|~)?$|C[0-9A-Z]*$)*(e|E|F.*|M.*)?$`)
+	perlWords = lazyregexp.New(`^-M([A-Za-z_][\w:]*(=[\w,]+)?)$`)
 )
 
 // perlOptions are the modules that options of Perl load, and whether all options
@@ -42,7 +42,7 @@ func perlOptions(argv []string) (modules []string, plain bool) {
 }
 
 // perlEmpties is what takes all of a line away, or all lines that follow.
-var perlEmpties = regexp.MustCompile(`\$_\s*=\s*(""|''|undef|q\(\)|qq\(\))|\bundef\b|\blast\b|\bexit\b|\bdie\b|s(/\^?\.[*+]\$?//|\{\^?\.[*+]\$?\}\{\})`)
+var perlEmpties = lazyregexp.New(`\$_\s*=\s*(""|''|undef|q\(\)|qq\(\))|\bundef\b|\blast\b|\bexit\b|\bdie\b|s(/\^?\.[*+]\$?//|\{\^?\.[*+]\$?\}\{\})`)
 
 // perlEdits is how a program touches the files that it rewrites: as a deletion, where
 // nothing of them may be left.

@@ -13,7 +13,6 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -213,7 +213,7 @@ func carries(s *shell.Shell, p operands.Program, in shell.Invocation, o argv.Opt
 
 // holdsNumbers is where services keep the numbers of their processes, or a folder above. A
 // command that ends a process takes a number for the agent's own that lies in its folder.
-var holdsNumbers = regexp.MustCompile(`^(/|/var|/(var/)?run(/.*)?)$`)
+var holdsNumbers = lazyregexp.New(`^(/|/var|/(var/)?run(/.*)?)$`)
 
 // copiesMore reports whether a command may put more files somewhere than its words name: a
 // folder with all in it, what a pattern meets, or a file with the name of a process's number.
@@ -352,7 +352,7 @@ func mentions(s *shell.Shell, in shell.Invocation) {
 }
 
 // dataStore is a file in which data is kept, by its name.
-var dataStore = regexp.MustCompile(`(?i)\.(sqlite3?|db3?|mdb|rdb|realm|duckdb|kdbx)$`)
+var dataStore = lazyregexp.New(`(?i)\.(sqlite3?|db3?|mdb|rdb|realm|duckdb|kdbx)$`)
 
 // leftOut reports whether the word at i of find is a pattern of what it leaves out.
 func leftOut(words []argv.Field, i int) bool {
@@ -472,9 +472,9 @@ func printsProfile(words []argv.Field) bool {
 }
 
 var (
-	profileReport = regexp.MustCompile(`^-(top|text|tree|raw|traces|tags|peek=[\w.*|()\[\]^$]+)$`)
-	profileOption = regexp.MustCompile(`^-(cum|flat|lines|files|functions|addresses|alloc_space|alloc_objects|inuse_space|inuse_objects|(nodecount|nodefraction|edgefraction|unit|sample_index|focus|ignore|hide|show)=[\w.*|]+)$`)
-	profileFile   = regexp.MustCompile(`^\.{0,2}/?[\w][\w./-]*\.(prof|pprof|out|test|pb|pb\.gz|gz|exe)$`)
+	profileReport = lazyregexp.New(`^-(top|text|tree|raw|traces|tags|peek=[\w.*|()\[\]^$]+)$`)
+	profileOption = lazyregexp.New(`^-(cum|flat|lines|files|functions|addresses|alloc_space|alloc_objects|inuse_space|inuse_objects|(nodecount|nodefraction|edgefraction|unit|sample_index|focus|ignore|hide|show)=[\w.*|]+)$`)
+	profileFile   = lazyregexp.New(`^\.{0,2}/?[\w][\w./-]*\.(prof|pprof|out|test|pb|pb\.gz|gz|exe)$`)
 )
 
 // goValued are options of go that take a value which is no package. What they name that is

@@ -3,13 +3,13 @@ package programs
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/snippet/suspect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -169,7 +169,7 @@ func buildsWritten(s *shell.Shell, c holdgate.Command) {
 var unquoted = strings.NewReplacer("'", " ", `"`, " ")
 
 // moduleOfGo is an import path that begins with a host.
-var moduleOfGo = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/|@`)
+var moduleOfGo = lazyregexp.New(`^[\w-]+(\.[\w-]+)+/|@`)
 
 func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, bool) {
 	r := collect.Run{Text: text, Below: c.Program == "go" && len(c.Argv) > 1 && c.Argv[1] == "run" || strings.HasPrefix(text, "node_modules/")}
@@ -213,10 +213,10 @@ func projectRun(s *shell.Shell, text string, c holdgate.Command) (collect.Run, b
 }
 
 // plainPattern is a pattern of files by the ends of their names.
-var plainPattern = regexp.MustCompile(`^[\w-]*\*[\w-]*\.\w+$`)
+var plainPattern = lazyregexp.New(`^[\w-]*\*[\w-]*\.\w+$`)
 
 // schemed is a package of a registry, as in npm:chalk.
-var schemed = regexp.MustCompile(`^[a-z]+:`)
+var schemed = lazyregexp.New(`^[a-z]+:`)
 
 // hereParts is the part of a path that stands for the folder at hand.
 func hereParts(text string) []string {
@@ -261,8 +261,8 @@ func addsTree(c holdgate.Command) bool {
 }
 
 var (
-	treeAdded   = regexp.MustCompile(`\bworktree add\b`)
-	treeRemoved = regexp.MustCompile(`\bworktree remove\b`)
+	treeAdded   = lazyregexp.New(`\bworktree add\b`)
+	treeRemoved = lazyregexp.New(`\bworktree remove\b`)
 )
 
 // madeTree reports whether a word names a working tree that the line has added.

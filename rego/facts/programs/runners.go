@@ -1,11 +1,11 @@
 package programs
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -118,7 +118,7 @@ func runsBesides(words []argv.Field) (files []string) {
 }
 
 // codeFile is a file of code that a program may run, by its name.
-var codeFile = regexp.MustCompile(`\.([cm]?[jt]sx?|py|rb|sh|bash|php|pl|lua)$`)
+var codeFile = lazyregexp.New(`\.([cm]?[jt]sx?|py|rb|sh|bash|php|pl|lua)$`)
 
 // byName are the runners that run a program of the machine where the project has no
 // script of its name, with the subcommands before it.

@@ -2,11 +2,11 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -23,10 +23,10 @@ const containers = "docker podman nerdctl kubectl oc"
 
 // A glued value begins behind an equals sign, or behind the letters of an option.
 var (
-	gluedPath = regexp.MustCompile(`^-{1,2}[A-Za-z][\w-]*?((?:/|~|\.\./).*)$`)
+	gluedPath = lazyregexp.New(`^-{1,2}[A-Za-z][\w-]*?((?:/|~|\.\./).*)$`)
 	// rootNames are first parts of absolute paths of files: an address of a page can
 	// look like a path, too.
-	rootNames = regexp.MustCompile(`(?i)^/(home|users|root|mnt|media|srv|var|work|workspaces?|volumes|private|export|scratch|net|nfs|backups?)(/|$)`)
+	rootNames = lazyregexp.New(`(?i)^/(home|users|root|mnt|media|srv|var|work|workspaces?|volumes|private|export|scratch|net|nfs|backups?)(/|$)`)
 )
 
 // strays touches the paths outside of the session's folder that stand among the
@@ -60,11 +60,11 @@ func strays(s *shell.Shell, in shell.Invocation) {
 }
 
 // builtProgram is what a build of the project has made, by where it lies.
-var builtProgram = regexp.MustCompile(`^(\./)?((target|build|out|bin|dist|cmake-build-[a-z]+)/)(release/|debug/|bin/)?[\w-]+$`)
+var builtProgram = lazyregexp.New(`^(\./)?((target|build|out|bin|dist|cmake-build-[a-z]+)/)(release/|debug/|bin/)?[\w-]+$`)
 
 // dataFile are files of data, or pictures, by their names, and whatever they are called
 // before the end.
-var dataFile = regexp.MustCompile(`^(\.\./)+([\w-][\w.-]*/)*[\w*?-][\w.*?-]*\.(png|jpe?g|gif|webp|svg|bmp|tiff?|csv|tsv|json|jsonl|ndjson|parquet|txt|md|xml|ya?ml|wav|mp3|mp4|pdf|bin|dat)$`)
+var dataFile = lazyregexp.New(`^(\.\./)+([\w-][\w.-]*/)*[\w*?-][\w.*?-]*\.(png|jpe?g|gif|webp|svg|bmp|tiff?|csv|tsv|json|jsonl|ndjson|parquet|txt|md|xml|ya?ml|wav|mp3|mp4|pdf|bin|dat)$`)
 
 // writesElsewhere reports whether a program that the project's build has made is told by
 // an option where to write, so that the files of data that it is given besides are what
@@ -84,7 +84,7 @@ func writesElsewhere(s *shell.Shell, in shell.Invocation) bool {
 }
 
 // changesInPlace are options and subcommands with which programs change what they are given.
-var changesInPlace = regexp.MustCompile(`^(-[a-zA-Z]*[iIwdfD][a-zA-Z]*|--?(in-?place|write|fix|delete|remove|rm|move|mv|overwrite|replace|force|strip|clean|purge|backup|update|sync|prune)\b.*|rm|remove|delete|mv|move|fix|write|clean|purge|strip|sync|prune|update|install|cp|copy|tee|shred|truncate)$`)
+var changesInPlace = lazyregexp.New(`^(-[a-zA-Z]*[iIwdfD][a-zA-Z]*|--?(in-?place|write|fix|delete|remove|rm|move|mv|overwrite|replace|force|strip|clean|purge|backup|update|sync|prune)\b.*|rm|remove|delete|mv|move|fix|write|clean|purge|strip|sync|prune|update|install|cp|copy|tee|shred|truncate)$`)
 
 // folderOptions come before the folder that a program works in.
 const folderOptions = "-d --directory --dir --root --cwd -C -t -h --prefix"

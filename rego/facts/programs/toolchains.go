@@ -2,13 +2,13 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -96,13 +96,13 @@ func toolCommand(s *shell.Shell, t tool, in shell.Invocation, c *holdgate.Comman
 }
 
 // writtenProperty is a property of a build tool that names a file of results.
-var writtenProperty = regexp.MustCompile(`^-D[\w.]*(outputFile|reportFile|output\.file|OutputFile)$`)
+var writtenProperty = lazyregexp.New(`^-D[\w.]*(outputFile|reportFile|output\.file|OutputFile)$`)
 
 // throughTemp is what lies in a folder for temporary files, and is no plain text.
-var throughTemp = regexp.MustCompile(`^(/private)?(/var)?/tmp(/|$)`)
+var throughTemp = lazyregexp.New(`^(/private)?(/var)?/tmp(/|$)`)
 
 // plainResult is a file that no program runs, by its name: what tools read and make.
-var plainResult = regexp.MustCompile(`(?i)\.(png|jpe?g|webp|gif|svg|pdf|html?|json|jsonl|csv|tsv|txt|log|md|xml|ipynb|mp4|webm|parquet)$`)
+var plainResult = lazyregexp.New(`(?i)\.(png|jpe?g|webp|gif|svg|pdf|html?|json|jsonl|csv|tsv|txt|log|md|xml|ipynb|mp4|webm|parquet)$`)
 
 // option is an option's name, as the table has it, and its value where that is
 // part of the word.
@@ -143,7 +143,7 @@ func loadedFiles(value string) []string {
 }
 
 // cmakeCode are the variables of CMake whose value it runs or includes.
-var cmakeCode = regexp.MustCompile(`^-D(CMAKE_\w*(?:COMPILER|LAUNCHER|LINKER|INCLUDE|TOOLCHAIN|PROGRAM|TOOL|MODULE)\w*)(?::\w+)?=(.+)$`)
+var cmakeCode = lazyregexp.New(`^-D(CMAKE_\w*(?:COMPILER|LAUNCHER|LINKER|INCLUDE|TOOLCHAIN|PROGRAM|TOOL|MODULE)\w*)(?::\w+)?=(.+)$`)
 
 // cmakeCommand is cmake, whose variables name programs and scripts.
 func cmakeCommand(s *shell.Shell, in shell.Invocation, c *holdgate.Command) {

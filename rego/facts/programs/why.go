@@ -2,13 +2,13 @@ package programs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/snippet/suspect"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
@@ -48,11 +48,11 @@ func why(s *shell.Shell, in shell.Invocation, c *holdgate.Command, words int) []
 
 var (
 	// plainPart is a variable, as a loop sets it.
-	plainPart = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)$`)
+	plainPart = lazyregexp.New(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)$`)
 	// partOfText is what a variable holds, less or with other text in the place of some of it.
-	partOfText = regexp.MustCompile(`^\$\{([A-Za-z_]\w*(#|%|/|\^|,|:[0-9])[^$` + "`" + `({]*|[@*]:[0-9]+)\}$`)
+	partOfText = lazyregexp.New(`^\$\{([A-Za-z_]\w*(#|%|/|\^|,|:[0-9])[^$` + "`" + `({]*|[@*]:[0-9]+)\}$`)
 	// variablePath is a file or a folder that a variable names, or one below.
-	variablePath = regexp.MustCompile(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)(/[\w-]+(\.\w+)*)*/?$`)
+	variablePath = lazyregexp.New(`^\$(\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)(/[\w-]+(\.\w+)*)*/?$`)
 )
 
 // printedText reports whether a word is what commands print, which are judged by themselves.

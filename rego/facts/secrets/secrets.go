@@ -8,10 +8,10 @@
 package secrets
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/budget"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // A shape is what one kind of credential looks like. The hint is looked
@@ -20,35 +20,35 @@ import (
 type shape struct {
 	kind    string
 	hint    string
-	pattern *regexp.Regexp // anchored at the hint
+	pattern *lazyregexp.Regexp // anchored at the hint
 }
 
 var shapes = [...]shape{
-	{"aws_access_key", "AKIA", regexp.MustCompile(`^AKIA[0-9A-Z]{16}\b`)},
-	{"aws_access_key", "ASIA", regexp.MustCompile(`^ASIA[0-9A-Z]{16}\b`)},
-	{"github_token", "ghp_", regexp.MustCompile(`^ghp_[0-9A-Za-z]{36}`)},
-	{"github_token", "gho_", regexp.MustCompile(`^gho_[0-9A-Za-z]{36}`)},
-	{"github_token", "ghu_", regexp.MustCompile(`^ghu_[0-9A-Za-z]{36}`)},
-	{"github_token", "ghs_", regexp.MustCompile(`^ghs_[0-9A-Za-z]{36}`)},
-	{"github_token", "github_pat_", regexp.MustCompile(`^github_pat_[0-9A-Za-z_]{40,}`)},
-	{"gitlab_token", "glpat-", regexp.MustCompile(`^glpat-[0-9A-Za-z_-]{20,}`)},
-	{"anthropic_key", "sk-ant-", regexp.MustCompile(`^sk-ant-[0-9A-Za-z_-]{20,}`)},
-	{"openai_key", "sk-proj-", regexp.MustCompile(`^sk-proj-[0-9A-Za-z_-]{20,}`)},
-	{"openai_key", "sk-", regexp.MustCompile(`^sk-[0-9A-Za-z]{32,}\b`)},
-	{"slack_token", "xox", regexp.MustCompile(`^xox[abeprs]-[0-9A-Za-z-]{10,}`)},
-	{"slack_webhook", "hooks.slack.com/services/", regexp.MustCompile(`^hooks\.slack\.com/services/T[0-9A-Z]+/B[0-9A-Z]+/[0-9A-Za-z]+`)},
-	{"stripe_key", "sk_live_", regexp.MustCompile(`^sk_live_[0-9A-Za-z]{16,}`)},
-	{"stripe_key", "rk_live_", regexp.MustCompile(`^rk_live_[0-9A-Za-z]{16,}`)},
-	{"google_api_key", "AIza", regexp.MustCompile(`^AIza[0-9A-Za-z_-]{35}`)},
-	{"npm_token", "npm_", regexp.MustCompile(`^npm_[0-9A-Za-z]{36}`)},
-	{"pypi_token", "pypi-AgE", regexp.MustCompile(`^pypi-AgE[0-9A-Za-z_-]{50,}`)},
-	{"huggingface_token", "hf_", regexp.MustCompile(`^hf_[0-9A-Za-z]{30,}`)},
-	{"sendgrid_key", "SG.", regexp.MustCompile(`^SG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}`)},
-	{"private_key", "-----BEGIN ", regexp.MustCompile(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----`)},
-	{"jwt", "eyJ", regexp.MustCompile(`^eyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}`)},
-	{"url_password", "://", regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@[^\s/@]`)},
-	{"bearer_token", "Bearer ", regexp.MustCompile(`^Bearer [0-9A-Za-z_.~+/=-]{20,}`)},
-	{"bearer_token", "bearer ", regexp.MustCompile(`^bearer [0-9A-Za-z_.~+/=-]{20,}`)},
+	{"aws_access_key", "AKIA", lazyregexp.New(`^AKIA[0-9A-Z]{16}\b`)},
+	{"aws_access_key", "ASIA", lazyregexp.New(`^ASIA[0-9A-Z]{16}\b`)},
+	{"github_token", "ghp_", lazyregexp.New(`^ghp_[0-9A-Za-z]{36}`)},
+	{"github_token", "gho_", lazyregexp.New(`^gho_[0-9A-Za-z]{36}`)},
+	{"github_token", "ghu_", lazyregexp.New(`^ghu_[0-9A-Za-z]{36}`)},
+	{"github_token", "ghs_", lazyregexp.New(`^ghs_[0-9A-Za-z]{36}`)},
+	{"github_token", "github_pat_", lazyregexp.New(`^github_pat_[0-9A-Za-z_]{40,}`)},
+	{"gitlab_token", "glpat-", lazyregexp.New(`^glpat-[0-9A-Za-z_-]{20,}`)},
+	{"anthropic_key", "sk-ant-", lazyregexp.New(`^sk-ant-[0-9A-Za-z_-]{20,}`)},
+	{"openai_key", "sk-proj-", lazyregexp.New(`^sk-proj-[0-9A-Za-z_-]{20,}`)},
+	{"openai_key", "sk-", lazyregexp.New(`^sk-[0-9A-Za-z]{32,}\b`)},
+	{"slack_token", "xox", lazyregexp.New(`^xox[abeprs]-[0-9A-Za-z-]{10,}`)},
+	{"slack_webhook", "hooks.slack.com/services/", lazyregexp.New(`^hooks\.slack\.com/services/T[0-9A-Z]+/B[0-9A-Z]+/[0-9A-Za-z]+`)},
+	{"stripe_key", "sk_live_", lazyregexp.New(`^sk_live_[0-9A-Za-z]{16,}`)},
+	{"stripe_key", "rk_live_", lazyregexp.New(`^rk_live_[0-9A-Za-z]{16,}`)},
+	{"google_api_key", "AIza", lazyregexp.New(`^AIza[0-9A-Za-z_-]{35}`)},
+	{"npm_token", "npm_", lazyregexp.New(`^npm_[0-9A-Za-z]{36}`)},
+	{"pypi_token", "pypi-AgE", lazyregexp.New(`^pypi-AgE[0-9A-Za-z_-]{50,}`)},
+	{"huggingface_token", "hf_", lazyregexp.New(`^hf_[0-9A-Za-z]{30,}`)},
+	{"sendgrid_key", "SG.", lazyregexp.New(`^SG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}`)},
+	{"private_key", "-----BEGIN ", lazyregexp.New(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----`)},
+	{"jwt", "eyJ", lazyregexp.New(`^eyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}`)},
+	{"url_password", "://", lazyregexp.New(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@[^\s/@]`)},
+	{"bearer_token", "Bearer ", lazyregexp.New(`^Bearer [0-9A-Za-z_.~+/=-]{20,}`)},
+	{"bearer_token", "bearer ", lazyregexp.New(`^bearer [0-9A-Za-z_.~+/=-]{20,}`)},
 }
 
 // hints are the shapes whose hints stand in a text, in whatever case: a bit for
@@ -115,12 +115,12 @@ func findShapes(s string, hinted hints, b *budget.Budget, found func(kind string
 
 // toLoopback is the rest of an address that leads to this machine, up to what may name
 // another host. The host ends where every program ends it.
-var toLoopback = regexp.MustCompile(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?([/?]|["';)\x60]["';)\x60,\]}]*(?:\s|$)|\s|$)`)
+var toLoopback = lazyregexp.New(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?([/?]|["';)\x60]["';)\x60,\]}]*(?:\s|$)|\s|$)`)
 
 // otherHost is what in the rest of a line has a program ask another host all the
 // same, and what could hold such.
 var (
-	otherHost = regexp.MustCompile(`(?i)[?&;](host|service|server|proxy|addr|socket)[a-z_]*\s*=`)
+	otherHost = lazyregexp.New(`(?i)[?&;](host|service|server|proxy|addr|socket)[a-z_]*\s*=`)
 	quoting   = strings.NewReplacer(`'`, "", `"`, "", `\`, "", "`", "", " ", "")
 )
 

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -228,7 +228,7 @@ func hashed(s *Shell, in Invocation) bool {
 }
 
 // noClobber are options of a shell with which it replaces no files.
-var noClobber = regexp.MustCompile(`^-[a-zA-Z]*C[a-zA-Z]*$`)
+var noClobber = lazyregexp.New(`^-[a-zA-Z]*C[a-zA-Z]*$`)
 
 // setParams is "set -- a b", which replaces $1 and on.
 func setParams(s *Shell, in Invocation) bool {

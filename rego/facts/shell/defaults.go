@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -22,8 +22,8 @@ import (
 const setElsewhere = "PATH HOME PWD OLDPWD USER LOGNAME SHELL TERM LANG TMPDIR TMP TEMP GOPATH GOROOT VIRTUAL_ENV HOSTNAME UID EUID PPID IFS ENV EDITOR VISUAL PAGER BROWSER DISPLAY XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR SSH_AUTH_SOCK SUDO_USER KUBECONFIG"
 
 var (
-	plainDefault   = regexp.MustCompile(`^[\w./:@%+,=][\w./:@%+,= -]*$|^$`)
-	secretVariable = regexp.MustCompile(`(?i)(token|secret|passw(or)?d|pwd|api_?key|credentials?|_key|_dsn)$`)
+	plainDefault   = lazyregexp.New(`^[\w./:@%+,=][\w./:@%+,= -]*$|^$`)
+	secretVariable = lazyregexp.New(`(?i)(token|secret|passw(or)?d|pwd|api_?key|credentials?|_key|_dsn)$`)
 )
 
 // byDefault is what a parameter stands for that the line does not set, where it has a
@@ -90,9 +90,9 @@ func (s *Shell) assumedOf(name string) []string {
 // The folder that a script lies in, as scripts find it out; and one that is seen from
 // there.
 var (
-	scriptFolder = regexp.MustCompile(`^\$\(dirname (?:-- )?"?\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?(?::-\$0)?\})"?\)((?:/[\w.-]+)*)/?$|^\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}((?:/[\w.-]+)*)/?$`)
-	folderGoneTo = regexp.MustCompile(`^\$\(\s*cd (?:-P |-- )?"?(.*?)"?(?: >\s*/dev/null(?: 2>&1)?)? && pwd(?: -P)?\s*\)((?:/[\w.-]+)*)/?$`)
-	folderHeld   = regexp.MustCompile(`^\$\{?(\w+)\}?((?:/[\w.-]+)*)/?$`)
+	scriptFolder = lazyregexp.New(`^\$\(dirname (?:-- )?"?\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?(?::-\$0)?\})"?\)((?:/[\w.-]+)*)/?$|^\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}((?:/[\w.-]+)*)/?$`)
+	folderGoneTo = lazyregexp.New(`^\$\(\s*cd (?:-P |-- )?"?(.*?)"?(?: >\s*/dev/null(?: 2>&1)?)? && pwd(?: -P)?\s*\)((?:/[\w.-]+)*)/?$`)
+	folderHeld   = lazyregexp.New(`^\$\{?(\w+)\}?((?:/[\w.-]+)*)/?$`)
 )
 
 // place is the path of a folder that a word names, from the folder in which the script at

@@ -2,13 +2,13 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -48,7 +48,7 @@ func (s *Shell) listsFolders(st *syntax.Stmt) bool {
 }
 
 // leavesFolders are filters that leave the beginning of a path, up to a slash.
-var leavesFolders = regexp.MustCompile(`^(cut -d ?/ -f ?1(-[2-9]|,2)?|cut -f ?1(-[2-9]|,2)? -d ?/|xargs (-r )?(-n ?1 )?dirname|sed (-E )?(-e )?s([#|,@])/\[\^/\][*+]\$[#|,@]{2}|grep -o?E?o? \^\(?[\w-]+(\|[\w-]+)*\)?/\[\^/\](\+|\*)|awk -F ?/ \{ ?print ?\$1 ?"/" ?\$2 ?\})$`)
+var leavesFolders = lazyregexp.New(`^(cut -d ?/ -f ?1(-[2-9]|,2)?|cut -f ?1(-[2-9]|,2)? -d ?/|xargs (-r )?(-n ?1 )?dirname|sed (-E )?(-e )?s([#|,@])/\[\^/\][*+]\$[#|,@]{2}|grep -o?E?o? \^\(?[\w-]+(\|[\w-]+)*\)?/\[\^/\](\+|\*)|awk -F ?/ \{ ?print ?\$1 ?"/" ?\$2 ?\})$`)
 
 // listsTracked reports whether words of git list files of the repository by their names, which
 // climb out of nothing.

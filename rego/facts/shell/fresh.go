@@ -13,6 +13,7 @@ import (
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -283,7 +284,7 @@ func (s *Shell) putsOut(at string) bool {
 	case s.Found.Single:
 		return true
 	}
-	return (w.From == makes || s.stops() && s.Certain(regexp.MustCompile(regexp.QuoteMeta(at)), copyGone)) && !slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
+	return (w.From == makes || s.stops() && s.Certain(lazyregexp.New(regexp.QuoteMeta(at)), copyGone)) && !slices.ContainsFunc(s.Found.Facts.Commands, func(c holdgate.Command) bool {
 		return wordlist.Has("rsync install split csplit tar unzip ln", c.Program) || c.Program == "cp" && w.From != makes || c.Program == "git" && slices.ContainsFunc(c.Argv, func(t string) bool { return wordlist.Has("worktree mv clone init submodule", t) })
 	})
 }
@@ -299,7 +300,7 @@ func (s *Shell) own(f argv.Field) (string, bool) {
 }
 
 // keptName is a name of what somebody has kept.
-var keptName = regexp.MustCompile(`(?i)back-?up|bak\b|sav(e|ed)\b|keep|prod|archiv|secret|dump|orig|upload|snapshot|\bdata\b|\bdb\b|home|\bmnt|shared|mail|/(systemd|snap\.|ssh-|\.|tmux|screen|runtime)`)
+var keptName = lazyregexp.New(`(?i)back-?up|bak\b|sav(e|ed)\b|keep|prod|archiv|secret|dump|orig|upload|snapshot|\bdata\b|\bdb\b|home|\bmnt|shared|mail|/(systemd|snap\.|ssh-|\.|tmux|screen|runtime)`)
 
 // madeFolder reports whether the line has made a folder, wherever it is deleted.
 func (s *Shell) madeFolder(at string) bool {
@@ -316,10 +317,10 @@ func (s *Shell) stops() bool {
 
 // mayGoOn is in a text that may go on where a command of it fails: a condition, a
 // negation, an alternative, a substitution.
-var mayGoOn = regexp.MustCompile("!|\\|\\||\\$\\(|`|[<>]\\(|\\b(if|while|until|case|trap|eval|command|function)\\b|\\(\\)|set \\+")
+var mayGoOn = lazyregexp.New("!|\\|\\||\\$\\(|`|[<>]\\(|\\b(if|while|until|case|trap|eval|command|function)\\b|\\(\\)|set \\+")
 
 // scratchFolder is a folder for temporary files, by its name: nothing hidden.
-var scratchFolder = regexp.MustCompile(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
+var scratchFolder = lazyregexp.New(`^/tmp/[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
 
 // owned reports whether what a file holds is what the line has put there: then nothing is
 // lost with it that was not lost before. It was written wherever it is deleted.
@@ -375,9 +376,9 @@ func (s *Shell) ownTemporary(f argv.Field) bool {
 }
 
 var (
-	copyMade   = regexp.MustCompile(`\b(cp|sed|install)\b`)
-	folderMade = regexp.MustCompile(`\bmkdir\b`)
-	copyGone   = regexp.MustCompile(`\b(rm|unlink)\b`)
+	copyMade   = lazyregexp.New(`\b(cp|sed|install)\b`)
+	folderMade = lazyregexp.New(`\bmkdir\b`)
+	copyGone   = lazyregexp.New(`\b(rm|unlink)\b`)
 )
 
 // CopyLasts reports whether what is removed behind a copy is removed only where the copy
@@ -386,7 +387,7 @@ func (s *Shell) CopyLasts() bool { return s.Certain(copyMade, copyGone) }
 
 // Certain reports whether the text gives up where a command fails, before the last
 // of those that a pattern finds: what stands there runs only where the first did.
-func (s *Shell) Certain(first, last *regexp.Regexp) bool {
+func (s *Shell) Certain(first, last *lazyregexp.Regexp) bool {
 	if givesUp.MatchString(s.Src) {
 		return true
 	}
@@ -395,7 +396,7 @@ func (s *Shell) Certain(first, last *regexp.Regexp) bool {
 }
 
 // givesUp is a text that ends where a command fails, from its beginning on.
-var givesUp = regexp.MustCompile(`^(#[^\n]*\n|\s)*set -[a-z]*e`)
+var givesUp = lazyregexp.New(`^(#[^\n]*\n|\s)*set -[a-z]*e`)
 
 // Besides notes a copy that is put beside a file, under its name with another end.
 func (s *Shell) Besides(file, end string) {
@@ -411,13 +412,13 @@ func (s *Shell) Besides(file, end string) {
 }
 
 // copyEnd is what copies for a while end in.
-var copyEnd = regexp.MustCompile(`^(\.(bak|orig|old|tmp|save|backup|before|prev)|~)$`)
+var copyEnd = lazyregexp.New(`^(\.(bak|orig|old|tmp|save|backup|before|prev)|~)$`)
 
 // scratchFile is a file for temporary use, by its name: no socket, and nothing hidden.
-var scratchFile = regexp.MustCompile(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz|stamp|pid|done|err|prof|pprof|cov|lst|list|ndjson|har|svg|jpe?g|gif|webp|pdf|mjs|tsx)$`)
+var scratchFile = lazyregexp.New(`^/tmp/([\w-][\w.-]*/){0,2}[\w-][\w.-]*\.(txt|json|jsonl|log|py|js|mjs|ts|go|sh|sql|db|csv|tsv|md|html|xml|ya?ml|out|tmp|png|patch|diff|bak|rb|c|java|rs|toml|conf|zip|tgz|gz|stamp|pid|done|err|prof|pprof|cov|lst|list|ndjson|har|svg|jpe?g|gif|webp|pdf|mjs|tsx)$`)
 
 // scratchPattern are several such files, by the beginning of their names.
-var scratchPattern = regexp.MustCompile(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt|json|jsonl|log|out|tmp|csv|tsv|xml|html|md|png)$`)
+var scratchPattern = lazyregexp.New(`^/tmp/([\w-]+/)?[\w-]{3,}[\w.*-]*\.(txt|json|jsonl|log|out|tmp|csv|tsv|xml|html|md|png)$`)
 
 // deletesSingly reports whether a command deletes no folders.
 func (in Invocation) deletesSingly() bool {

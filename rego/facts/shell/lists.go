@@ -3,13 +3,13 @@ package shell
 import (
 	"maps"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 func (s *Shell) binary(c *syntax.BinaryCmd) {
@@ -81,7 +81,7 @@ func (s *Shell) makesFolder(st *syntax.Stmt) string {
 }
 
 // plainPath has no part that leads up, and is one word however it is expanded.
-var plainPath = regexp.MustCompile(`^/?[\w@%+=:,-][\w@%+=:,.-]*(/[\w@%+=:,-][\w@%+=:,.-]*)*/?$`)
+var plainPath = lazyregexp.New(`^/?[\w@%+=:,-][\w@%+=:,.-]*(/[\w@%+=:,-][\w@%+=:,.-]*)*/?$`)
 
 // onlyOperand is the last word of a statement that is a simple command of these words and
 // one more, which is known; neither the line nor a redirection makes it another.

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,13 +8,14 @@ import (
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/environ"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
 // atomVariables hold numbers that the shell itself keeps.
 const atomVariables = "# ? $ RANDOM SRANDOM SECONDS LINENO UID EUID PPID BASHPID SHLVL EPOCHSECONDS"
 
-var portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
+var portNumber = lazyregexp.New(`^[0-9]{1,5}$`)
 
 // paramOrigin is where the value of a parameter comes from that is not known.
 func (s *Shell) paramOrigin(p *syntax.ParamExp) argv.Origin {
@@ -250,13 +250,13 @@ func (s *Shell) numbersLines(c *syntax.BinaryCmd) bool {
 
 // cutsHash are options of cut that leave the beginning of a checksum.
 var (
-	firstWord = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1)$`)
-	cutsHash  = regexp.MustCompile(`^(-d  -f1|-f1 -d |-d  -f 1|-c ?1-([0-9]|[1-2][0-9]|3[0-2]))$`)
+	firstWord = lazyregexp.New(`^(-d  -f1|-f1 -d |-d  -f 1)$`)
+	cutsHash  = lazyregexp.New(`^(-d  -f1|-f1 -d |-d  -f 1|-c ?1-([0-9]|[1-2][0-9]|3[0-2]))$`)
 )
 
 // wholeLines are options of head, tail and sort with which they print lines that they read
 // from a pipe, as they are.
-var wholeLines = regexp.MustCompile(`^((-[rnu]{1,3}|-n ?[0-9]+|-[0-9]+)( |$))*$`)
+var wholeLines = lazyregexp.New(`^((-[rnu]{1,3}|-n ?[0-9]+|-[0-9]+)( |$))*$`)
 
 // silences reports whether redirections do no more than throw messages away,
 // or read a file.
@@ -311,7 +311,7 @@ func (s *Shell) firstOrigin(st *syntax.Stmt) argv.Origin {
 
 var (
 	// leadingHash is a format of git whose lines begin with a hash or a time.
-	leadingHash = regexp.MustCompile(`^(format:|tformat:)?%(H|h|ct|at|cs|as)[ \t,|:]`)
+	leadingHash = lazyregexp.New(`^(format:|tformat:)?%(H|h|ct|at|cs|as)[ \t,|:]`)
 	// breaksLines is what may print more lines than one of a commit.
-	breaksLines = regexp.MustCompile(`[\n\x00]|%[nBbNxwG(+ -]`)
+	breaksLines = lazyregexp.New(`[\n\x00]|%[nBbNxwG(+ -]`)
 )

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // What git itself prints of a repository as a patch holds what the repository has, or
@@ -17,11 +17,11 @@ import (
 
 // diffOptions are options of git diff that leave its output a patch of the repository,
 // with the names that its files have.
-var diffOptions = regexp.MustCompile(`^(--|-p|-u|--patch|-U[0-9]+|--unified=[0-9]+|-w|-b|-M|-a|--text|--cached|--staged|--binary|--full-index|--no-color|--no-ext-diff|--no-textconv|--minimal|--patience|--histogram|--find-renames|--merge-base|--diff-filter=[A-Za-z]+)$`)
+var diffOptions = lazyregexp.New(`^(--|-p|-u|--patch|-U[0-9]+|--unified=[0-9]+|-w|-b|-M|-a|--text|--cached|--staged|--binary|--full-index|--no-color|--no-ext-diff|--no-textconv|--minimal|--patience|--histogram|--find-renames|--merge-base|--diff-filter=[A-Za-z]+)$`)
 
 // ownCommits are commits of the repository that no fetch moves, and ranges of them. What
 // another name stands for may be anybody's: "evil" is also the branch of a remote.
-var ownCommits = regexp.MustCompile(`^((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*(\.\.\.?((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)?)?|\.\.\.?(HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)$`)
+var ownCommits = lazyregexp.New(`^((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*(\.\.\.?((HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)?)?|\.\.\.?(HEAD|@|main|master|develop|trunk)([~^][0-9]*)*)$`)
 
 // printsPatch reports whether a statement prints a patch of the repository that the
 // session's folder lies in. The shell is a quiet one.
@@ -69,7 +69,7 @@ func (s *Shell) printsPatch(st *syntax.Stmt) bool {
 }
 
 // stashed is an entry of the stash.
-var stashed = regexp.MustCompile(`^(stash@\{)?[0-9]+\}?$`)
+var stashed = lazyregexp.New(`^(stash@\{)?[0-9]+\}?$`)
 
 // TakesPatch reports whether git stands in a folder, of the session's, to which a patch of
 // the repository may be put in: it puts in no more than what lies below.

@@ -2,23 +2,23 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // provenance says, by the name of a file, what text in it tells where packages
 // come from, or names a script that runs by itself when they are installed.
-var provenance = []struct{ file, text *regexp.Regexp }{
-	{regexp.MustCompile(`^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|poetry\.lock|uv\.lock|pipfile\.lock|cargo\.lock|gemfile\.lock|composer\.lock|go\.sum)$`), regexp.MustCompile(`://|resolved|integrity|registry`)},
-	{regexp.MustCompile(`^(.*requirements.*\.(txt|in)|constraints\.txt|pipfile|pyproject\.toml)$`), regexp.MustCompile(`index-url|--index|--find-links|--trusted-host|git\+|@ ?https?:|tool\.(poetry\.source|uv\.index)`)},
-	{regexp.MustCompile(`^(gradle|maven)-wrapper\.properties$`), regexp.MustCompile(`(?i)url|services\.gradle|repo\.maven|://`)},
-	{regexp.MustCompile(`^(dockerfile.*|.*\.dockerfile|containerfile)$`), regexp.MustCompile(`(?i)FROM\s+[\w.-]+(:\d{4,5})?/[\w.-]+`)},
-	{regexp.MustCompile(`^package\.json$`), regexp.MustCompile(`\b(pre|post)?install\b\\?["']?\s*[:=]|scripts\.(pre|post)?(install|prepare|publish)|\b(pre|post)?prepare\\?["']\s*:|registry`)},
-	{regexp.MustCompile(`^go\.(mod|work)$`), regexp.MustCompile(`replace\b|=>\s*[\w-]+\.[\w.-]+/`)},
-	{regexp.MustCompile(`^gemfile$`), regexp.MustCompile(`source\s*\(?["']http`)},
+var provenance = []struct{ file, text *lazyregexp.Regexp }{
+	{lazyregexp.New(`^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|poetry\.lock|uv\.lock|pipfile\.lock|cargo\.lock|gemfile\.lock|composer\.lock|go\.sum)$`), lazyregexp.New(`://|resolved|integrity|registry`)},
+	{lazyregexp.New(`^(.*requirements.*\.(txt|in)|constraints\.txt|pipfile|pyproject\.toml)$`), lazyregexp.New(`index-url|--index|--find-links|--trusted-host|git\+|@ ?https?:|tool\.(poetry\.source|uv\.index)`)},
+	{lazyregexp.New(`^(gradle|maven)-wrapper\.properties$`), lazyregexp.New(`(?i)url|services\.gradle|repo\.maven|://`)},
+	{lazyregexp.New(`^(dockerfile.*|.*\.dockerfile|containerfile)$`), lazyregexp.New(`(?i)FROM\s+[\w.-]+(:\d{4,5})?/[\w.-]+`)},
+	{lazyregexp.New(`^package\.json$`), lazyregexp.New(`\b(pre|post)?install\b\\?["']?\s*[:=]|scripts\.(pre|post)?(install|prepare|publish)|\b(pre|post)?prepare\\?["']\s*:|registry`)},
+	{lazyregexp.New(`^go\.(mod|work)$`), lazyregexp.New(`replace\b|=>\s*[\w-]+\.[\w.-]+/`)},
+	{lazyregexp.New(`^gemfile$`), lazyregexp.New(`source\s*\(?["']http`)},
 }
 
 // ChangesProvenance reports whether text that is put into a file changes where

@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/holdgate/holdgate/rego/facts/collect"
 	"github.com/holdgate/holdgate/rego/facts/environ"
 	"github.com/holdgate/holdgate/rego/facts/grammar"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -455,8 +455,8 @@ func (s *Shell) temporary(args []argv.Field) Stream {
 }
 
 var (
-	mktempTemplate = regexp.MustCompile(`^/tmp/([\w-][\w.-]*)?XXX+(\.\w+)?$`)
-	mktempEnd      = regexp.MustCompile(`^\.\w+$`)
+	mktempTemplate = lazyregexp.New(`^/tmp/([\w-][\w.-]*)?XXX+(\.\w+)?$`)
+	mktempEnd      = lazyregexp.New(`^\.\w+$`)
 )
 
 func echo(args []argv.Field) Stream {

@@ -1,11 +1,11 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -32,8 +32,8 @@ func springsAnywhere(f argv.Field) bool {
 }
 
 var (
-	trapAssigns = regexp.MustCompile(`(^|[\s;{(&|])[A-Za-z_]\w*(\[[^\]]*\])?\+?=|\b(read|printf\s+-v|declare|typeset|export|readonly|local|unset|mapfile|readarray|let|eval|source)\b|\(\(`)
-	trapCounts  = regexp.MustCompile(`\b\w+=(\$\?|\$LINENO|[0-9]+)([\s;]|$)`)
+	trapAssigns = lazyregexp.New(`(^|[\s;{(&|])[A-Za-z_]\w*(\[[^\]]*\])?\+?=|\b(read|printf\s+-v|declare|typeset|export|readonly|local|unset|mapfile|readarray|let|eval|source)\b|\(\(`)
+	trapCounts  = lazyregexp.New(`\b\w+=(\$\?|\$LINENO|[0-9]+)([\s;]|$)`)
 )
 
 // calledBy is a trap's text with those of the functions that it may call.

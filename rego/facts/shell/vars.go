@@ -2,12 +2,12 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -52,7 +52,7 @@ func (v Variable) atLeast() argv.Origin {
 }
 
 // plainText means nothing to any program that reads it as code.
-var plainText = regexp.MustCompile(`^[\w.,:+ -]*$`)
+var plainText = lazyregexp.New(`^[\w.,:+ -]*$`)
 
 // Set assigns a variable, as far as it can be assigned.
 func (s *Shell) Set(name string, v Variable) {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/operands"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -65,10 +65,10 @@ func picksLines(words []argv.Field) bool {
 }
 
 // picking are filters that pick lines, with their options that change no line.
-var picking = map[string]*regexp.Regexp{
-	"sort": regexp.MustCompile(`^-[urnVf]+$`), "uniq": regexp.MustCompile(`^-[udi]+$`),
-	"head": regexp.MustCompile(`^-(n?[0-9]+|n)$`), "tail": regexp.MustCompile(`^-(n?[0-9]+|n)$`),
-	"grep": regexp.MustCompile(`^-[viEFPwx]+$`), "egrep": regexp.MustCompile(`^-[viwx]+$`), "fgrep": regexp.MustCompile(`^-[viwx]+$`),
+var picking = map[string]*lazyregexp.Regexp{
+	"sort": lazyregexp.New(`^-[urnVf]+$`), "uniq": lazyregexp.New(`^-[udi]+$`),
+	"head": lazyregexp.New(`^-(n?[0-9]+|n)$`), "tail": lazyregexp.New(`^-(n?[0-9]+|n)$`),
+	"grep": lazyregexp.New(`^-[viEFPwx]+$`), "egrep": lazyregexp.New(`^-[viwx]+$`), "fgrep": lazyregexp.New(`^-[viwx]+$`),
 }
 
 // namesWithin is listsWithin for one command.
@@ -177,7 +177,7 @@ func (s *Shell) FindsWithin(roots, words []argv.Field) bool {
 // to do, wherever a project keeps them: .github/workflows/ci.yml, CLAUDE.md.
 const ends = "yml yaml json jsonc json5 toml sh bash zsh fish ksh md mdc cfg conf ini rc pth xml plist service local envrc bashrc bash_profile zshrc profile npmrc yarnrc pypirc netrc husky github gitmodules gitattributes editorconfig"
 
-var lastEnd = regexp.MustCompile(`[^/]\.([A-Za-z0-9_]+)$`)
+var lastEnd = lazyregexp.New(`[^/]\.([A-Za-z0-9_]+)$`)
 
 // plainEnd reports whether a pattern of names demands an end that none of them has.
 func plainEnd(f argv.Field) bool {
@@ -186,7 +186,7 @@ func plainEnd(f argv.Field) bool {
 }
 
 // leavesOut is a pattern of git that names files which are not listed.
-var leavesOut = regexp.MustCompile(`^:[!^][^:(]+$`)
+var leavesOut = lazyregexp.New(`^:[!^][^:(]+$`)
 
 // flagsOnly reports whether options are flags of these letters, or such as take a value
 // and are known to: the value of another would be taken for a file.

@@ -1,10 +1,10 @@
 package sql
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -115,7 +115,7 @@ func (r *reader) touches(t token, access string) {
 }
 
 // address is what a table is read from or written to that lies on another machine.
-var address = regexp.MustCompile(`(?i)^\s*(https?|ftp|s3[an]?|gs|gcs|r2|hf|azure|az|abfss?|hdfs|wss?|postgres(ql)?|mysql|md):`)
+var address = lazyregexp.New(`(?i)^\s*(https?|ftp|s3[an]?|gs|gcs|r2|hf|azure|az|abfss?|hdfs|wss?|postgres(ql)?|mysql|md):`)
 
 // rows is how many rows the statement changes at most, where it says so
 // itself: by LIMIT, by TOP, or by the rows that it lists.

@@ -1,11 +1,11 @@
 package databases
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -25,32 +25,32 @@ const mongoValues = "length name size count status ok n acknowledged nIndexesWas
 	"createdAt updatedAt created_at updated_at type email key unique ns _id id"
 
 var (
-	mongoFile   = regexp.MustCompile(`(?i)\.([cm]?js|ts|mongodb)$`) // an operand that runs
-	mongoString = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
-	mongoMethod = regexp.MustCompile(`(\.?)\s*\b([A-Za-z_]\w*)\s*\(`)
-	mongoMember = regexp.MustCompile(`\.\s*([A-Za-z_$][\w$]*)`)
+	mongoFile   = lazyregexp.New(`(?i)\.([cm]?js|ts|mongodb)$`) // an operand that runs
+	mongoString = lazyregexp.New(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+	mongoMethod = lazyregexp.New(`(\.?)\s*\b([A-Za-z_]\w*)\s*\(`)
+	mongoMember = lazyregexp.New(`\.\s*([A-Za-z_$][\w$]*)`)
 	// mongoObject is the database and one of its collections, whose name acts on nothing.
-	mongoObject = regexp.MustCompile(`\bdb\.[A-Za-z_]\w*\.`)
+	mongoObject = lazyregexp.New(`\bdb\.[A-Za-z_]\w*\.`)
 	// mongoActs are names that change something, wherever they stand.
-	mongoActs = regexp.MustCompile(`\b(drop|remove|delete|update|insert|replace|bulk|rename|save|eval|load|shutdown|create|grant|revoke|set|kill|run|admin|process|require|constructor|prototype|globalThis|import|convert|clone|copy|fs|os|child|fsync|compact|call|apply|bind)([A-Z]\w*)?\b|__proto__`)
+	mongoActs = lazyregexp.New(`\b(drop|remove|delete|update|insert|replace|bulk|rename|save|eval|load|shutdown|create|grant|revoke|set|kill|run|admin|process|require|constructor|prototype|globalThis|import|convert|clone|copy|fs|os|child|fsync|compact|call|apply|bind)([A-Z]\w*)?\b|__proto__`)
 	// mongoFields are names of fields that begin like such.
-	mongoFields = regexp.MustCompile(`(At|_at|On|_on|Date|_date|By|_by)$`)
+	mongoFields = lazyregexp.New(`(At|_at|On|_on|Date|_date|By|_by)$`)
 	// mongoHidden is what reaches names that are not read here, or writes what was read.
-	mongoHidden = regexp.MustCompile("[`\\\\]|\\$(where|function|accumulator|out|merge)|\\]\\s*\\(|\\)\\s*\\(|[\\w)]\\s*\\[\\s*[^\\]0-9]|//|/\\*|\\bnew\\s+Function")
+	mongoHidden = lazyregexp.New("[`\\\\]|\\$(where|function|accumulator|out|merge)|\\]\\s*\\(|\\)\\s*\\(|[\\w)]\\s*\\[\\s*[^\\]0-9]|//|/\\*|\\bnew\\s+Function")
 	// mongoUnread is what outside strings is not read here: regular expressions and
 	// divisions, optional members, keys that are reckoned, other alphabets, comments, and
 	// names that lead to more.
-	mongoUnread = regexp.MustCompile(`[/#@'\x00-\x08]|[^\x00-\x7f]|\?\s*\.|[{,]\s*\[|<!--|-->|\.\.\.|` +
+	mongoUnread = lazyregexp.New(`[/#@'\x00-\x08]|[^\x00-\x7f]|\?\s*\.|[{,]\s*\[|<!--|-->|\.\.\.|` +
 		`\b(with|class|this|await|async|yield|fetch|Function|Reflect|Proxy|Symbol|WebAssembly|WebSocket|XMLHttpRequest|Mongo|arguments|global|window|self|exit|quit|connect|edit|sh|rs|sp|catch)\b`)
 
 	// What is taken out before a "=", a "=>", "function" or an index is refused: those that
 	// give a name to a plain value, and to parameters.
-	mongoCompared = regexp.MustCompile(`[=!]==?|[<>]=|\b(?:const|let|var)\s+\w+\s*=`)
-	mongoArrow    = regexp.MustCompile(`(?:\(\s*[\w\s,]*\)|\b\w+)\s*=>`)
-	mongoFunction = regexp.MustCompile(`\bfunction\s*\w*\s*\([\w\s,]*\)\s*\{`)
-	mongoLoop     = regexp.MustCompile(`\bfor\s*\(\s*(?:const|let|var)\s+\w+\b`)
-	mongoNumbered = regexp.MustCompile(`\[\s*\d*\s*\]`)
-	mongoBinds    = regexp.MustCompile(`=|\bfunction\b|\bfor\b|\b(?:const|let|var)\s*[^\w\s]|[\w)\]}"$]\s*\[`)
+	mongoCompared = lazyregexp.New(`[=!]==?|[<>]=|\b(?:const|let|var)\s+\w+\s*=`)
+	mongoArrow    = lazyregexp.New(`(?:\(\s*[\w\s,]*\)|\b\w+)\s*=>`)
+	mongoFunction = lazyregexp.New(`\bfunction\s*\w*\s*\([\w\s,]*\)\s*\{`)
+	mongoLoop     = lazyregexp.New(`\bfor\s*\(\s*(?:const|let|var)\s+\w+\b`)
+	mongoNumbered = lazyregexp.New(`\[\s*\d*\s*\]`)
+	mongoBinds    = lazyregexp.New(`=|\bfunction\b|\bfor\b|\b(?:const|let|var)\s*[^\w\s]|[\w)\]}"$]\s*\[`)
 )
 
 // Mongo walks the shell of MongoDB, whose --eval is a program in JavaScript.
@@ -87,7 +87,7 @@ func onlyReadsMongo(code string) bool {
 		return false
 	}
 	binds := code
-	for _, known := range []*regexp.Regexp{mongoArrow, mongoFunction, mongoLoop, mongoCompared, mongoNumbered} {
+	for _, known := range []*lazyregexp.Regexp{mongoArrow, mongoFunction, mongoLoop, mongoCompared, mongoNumbered} {
 		binds = known.ReplaceAllString(binds, " ")
 	}
 	if mongoBinds.MatchString(binds) {

@@ -1,11 +1,11 @@
 package databases
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate/rego/facts/argv"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 )
 
@@ -52,7 +52,7 @@ func sqlServer(s *shell.Shell, in shell.Invocation, o argv.Options) string {
 }
 
 // reconnects finds commands of SQL shells after which statements go elsewhere.
-var reconnects = regexp.MustCompile(`(?i)(\\(c|r|connect)|\bconnect)\s+\S`)
+var reconnects = lazyregexp.New(`(?i)(\\(c|r|connect)|\bconnect)\s+\S`)
 
 // inAddress finds the server in "postgres://user@db1:5433/shop" and in "host=db1 dbname=shop".
-var inAddress = regexp.MustCompile(`(?:^\w+://(?:[^/?#]*@)?|(?:^|[\s?&])host(?:addr)?\s*=\s*'?)([^/?#&\s']+)`)
+var inAddress = lazyregexp.New(`(?:^\w+://(?:[^/?#]*@)?|(?:^|[\s?&])host(?:addr)?\s*=\s*'?)([^/?#&\s']+)`)

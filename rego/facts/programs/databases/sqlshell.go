@@ -1,13 +1,13 @@
 package databases
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/argv"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/shell"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
@@ -188,10 +188,10 @@ func sqlMeta(s *shell.Shell, t string, c *holdgate.Command) {
 
 // sqlSets are the commands of SQL shells that change nothing but the shell itself, and
 // what it prints. Any other may run a program, or write a file: sqlite3's .excel does both.
-var sqlSets = regexp.MustCompile(`^(\\(q|gx?|gdesc|p|r|errverbose|else|endif|(if|elif|echo|qecho|warn|unset|prompt)( .*)?|set( \w+( \S+)*)?|c(onnect)?( \w+)?)|\.(print|echo|bail|timeout|changes|eqp|explain|limit|parameter|prompt|dump|sha3sum|lint|cpu|maxrows|maxwidth|rows|columns)( .*)?|go)$`)
+var sqlSets = lazyregexp.New(`^(\\(q|gx?|gdesc|p|r|errverbose|else|endif|(if|elif|echo|qecho|warn|unset|prompt)( .*)?|set( \w+( \S+)*)?|c(onnect)?( \w+)?)|\.(print|echo|bail|timeout|changes|eqp|explain|limit|parameter|prompt|dump|sha3sum|lint|cpu|maxrows|maxwidth|rows|columns)( .*)?|go)$`)
 
 // sqlLooks are the commands of SQL shells that show what there is.
-var sqlLooks = regexp.MustCompile(`^(\\(d[a-zA-Z]*[+S]*|l\+?|list|z|conninfo|encoding|timing|x|pset|a|t|h|\?|sf\+?|sv\+?)|\.(tables|schema|databases|indexes|indices|fullschema|headers?|mode|dbinfo|help|show|width|timer|stats|nullvalue|separator|quit|exit))$`)
+var sqlLooks = lazyregexp.New(`^(\\(d[a-zA-Z]*[+S]*|l\+?|list|z|conninfo|encoding|timing|x|pset|a|t|h|\?|sf\+?|sv\+?)|\.(tables|schema|databases|indexes|indices|fullschema|headers?|mode|dbinfo|help|show|width|timer|stats|nullvalue|separator|quit|exit))$`)
 
 // sqlInput reads statements on standard input.
 func sqlInput(s *shell.Shell, given []argv.Field, o argv.Options, c *holdgate.Command) {

@@ -4,10 +4,10 @@ package filter
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	awkWord  = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*)(?:::[A-Za-z_][A-Za-z0-9_]*)?`)
-	awkDigit = regexp.MustCompile(`^(?:0[xX][0-9a-fA-F]+|[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?)`)
+	awkWord  = lazyregexp.New(`^(?:[A-Za-z_][A-Za-z0-9_]*)(?:::[A-Za-z_][A-Za-z0-9_]*)?`)
+	awkDigit = lazyregexp.New(`^(?:0[xX][0-9a-fA-F]+|[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?)`)
 	awkSigns = strings.Fields("**= ** |& >> ++ -- && || += -= *= /= %= ^= == <= >= != !~")
 )
 

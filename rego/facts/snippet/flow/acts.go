@@ -2,12 +2,12 @@ package flow
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -138,7 +138,7 @@ func (w *walker) environSpecial(c call, arg func(int, string) value) (value, boo
 }
 
 // modeVariable is a variable that says in which of its ways a program runs.
-var modeVariable = regexp.MustCompile(`^(DJANGO_SETTINGS_MODULE|TZ|LANG|LC_ALL|MPLBACKEND|PYTHONHASHSEED|LOG_LEVEL|[A-Z]+_ENV|ENV|CI|NO_COLOR|COLUMNS)$`)
+var modeVariable = lazyregexp.New(`^(DJANGO_SETTINGS_MODULE|TZ|LANG|LC_ALL|MPLBACKEND|PYTHONHASHSEED|LOG_LEVEL|[A-Z]+_ENV|ENV|CI|NO_COLOR|COLUMNS)$`)
 
 // move notes that a file gets another name: its folder loses it only where the
 // new one may lie elsewhere.

@@ -1,8 +1,7 @@
 package flow
 
 import (
-	"regexp"
-
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
@@ -10,7 +9,7 @@ import (
 // machine that is named to it may be written, and a text with code in it may run.
 
 // machinePath begins a path of the machine: no address of a server begins so.
-var machinePath = regexp.MustCompile(`^(/(etc|usr|home|root|var|opt|bin|sbin|lib|lib64|boot|dev|proc|sys|run|srv|mnt|media|Users|Library|private|Applications|System)(/|$)|~/|\.\./|[A-Za-z]:\\)`)
+var machinePath = lazyregexp.New(`^(/(etc|usr|home|root|var|opt|bin|sbin|lib|lib64|boot|dev|proc|sys|run|srv|mnt|media|Users|Library|private|Applications|System)(/|$)|~/|\.\./|[A-Za-z]:\\)`)
 
 // away notes the files of the machine that a function is told of which is not read.
 func (w *walker) away(v value) {
@@ -25,7 +24,7 @@ func (w *walker) away(v value) {
 }
 
 // codeInText is what engines of templates, and readers of YAML, run of a text.
-var codeInText = regexp.MustCompile(`<%|\$\{|#\{|\{\{=|!!js/|tag:yaml\.org,2002:js|constructor`)
+var codeInText = lazyregexp.New(`<%|\$\{|#\{|\{\{=|!!js/|tag:yaml\.org,2002:js|constructor`)
 
 // runsTemplate notes a text that a function of a package may run as code.
 func (w *walker) runsTemplate(name string, c call) {

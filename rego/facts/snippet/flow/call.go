@@ -2,10 +2,10 @@ package flow
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
@@ -396,7 +396,7 @@ func (w *walker) unpacked(v value) (pieces []value, own bool) {
 }
 
 // hostPath are addresses where a file is expected.
-var hostPath = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+:`)
+var hostPath = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]+:`)
 
 // result is what a function of the tables, or a value of them, yields.
 func (w *walker) result(s *spec, c call) value {

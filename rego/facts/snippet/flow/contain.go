@@ -1,10 +1,10 @@
 package flow
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
@@ -189,7 +189,7 @@ func selects(v value) bool {
 		!slices.ContainsFunc(v.places, func(p outcome.Place) bool { return p.Below || !selectForm.MatchString(p.Path) })
 }
 
-var selectForm = regexp.MustCompile(`(?i)^\s*select\s`)
+var selectForm = lazyregexp.New(`(?i)^\s*select\s`)
 
 // slash is a path in a folder, or a quotient.
 func (w *walker) slash(a, b value) value {

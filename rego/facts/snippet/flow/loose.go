@@ -1,10 +1,10 @@
 package flow
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -38,7 +38,7 @@ func (w *walker) looseArgs(c call) {
 	}
 }
 
-var address = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*://`)
+var address = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]*://`)
 
 // ownEngine reports whether a value is a number, None, a file that is open, or a part of
 // the library itself.
@@ -94,7 +94,7 @@ func (w *walker) looseSpecial(c call, arg func(int, string) value) (value, bool)
 
 // optionName is an option of pandas or matplotlib that says how things are shown. pandas
 // takes it for a regular expression.
-var optionName = regexp.MustCompile(`^(display|mode|styler|future)\.[a-z_.]+$|^max_(rows|columns|colwidth)$|^(figure|font|axes|axes3d|xtick|ytick|legend|lines|grid|patch|image|hist|boxplot|scatter|date|contour|errorbar|savefig|polar|markers|mathtext)\.[A-Za-z_.]+$|^text\.(color|x)$|^(pdf|ps|svg)\.fonttype$`)
+var optionName = lazyregexp.New(`^(display|mode|styler|future)\.[a-z_.]+$|^max_(rows|columns|colwidth)$|^(figure|font|axes|axes3d|xtick|ytick|legend|lines|grid|patch|image|hist|boxplot|scatter|date|contour|errorbar|savefig|polar|markers|mathtext)\.[A-Za-z_.]+$|^text\.(color|x)$|^(pdf|ps|svg)\.fonttype$`)
 
 // option notes an option that does more than say how things are shown.
 func (w *walker) option(name value) {
@@ -142,7 +142,7 @@ func (w *walker) fetches(v value, depth int) bool {
 }
 
 // formatReach is a text that format takes more from its arguments by than what is plain.
-var formatReach = regexp.MustCompile(`[.\[]_|[.\[](environ|modules|os|sys)\b`)
+var formatReach = lazyregexp.New(`[.\[]_|[.\[](environ|modules|os|sys)\b`)
 
 // formats judges a text that arguments are put into: it may name what they have.
 func (w *walker) formats(c call) {

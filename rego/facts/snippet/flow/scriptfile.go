@@ -3,10 +3,10 @@ package flow
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -193,7 +193,7 @@ func (w *walker) loops(c call, arg func(int, string) value) value {
 }
 
 // socketAddress is one of the machine itself.
-var socketAddress = regexp.MustCompile(`^ws://((?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?(?:/[\w./?=&-]*)?)$`)
+var socketAddress = lazyregexp.New(`^ws://((?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?(?:/[\w./?=&-]*)?)$`)
 
 // knownAmong reports whether a text is one of those, whichever.
 func (v value) knownAmong(list []string) bool {

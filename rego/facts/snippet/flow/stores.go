@@ -1,10 +1,10 @@
 package flow
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -84,7 +84,7 @@ func (w *walker) database(c call, file value) (value, bool) {
 }
 
 // databaseFile is the path of a file, as the program sqlite3 would take it too.
-var databaseFile = regexp.MustCompile(`^[\w./][\w./ -]*$`)
+var databaseFile = lazyregexp.New(`^[\w./][\w./ -]*$`)
 
 // statement notes a statement that is run in a database of SQLite: it is judged as
 // the program sqlite3 with that statement is.

@@ -2,10 +2,10 @@ package named
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -13,10 +13,10 @@ import (
 // takes in: it is read by those names, token by token.
 
 var javaRules = wordRules{
-	comment: regexp.MustCompile(`^//`),
-	name:    regexp.MustCompile(`^[A-Za-z_]\w*`),
-	refused: regexp.MustCompile(`^(\\|"""|\$)`),
-	letter:  regexp.MustCompile(`^'(\\[btnfrs0'"\\]|[^\\'])'`),
+	comment: lazyregexp.New(`^//`),
+	name:    lazyregexp.New(`^[A-Za-z_]\w*`),
+	refused: lazyregexp.New(`^(\\|"""|\$)`),
+	letter:  lazyregexp.New(`^'(\\[btnfrs0'"\\]|[^\\'])'`),
 	blocks:  true,
 }
 
@@ -78,10 +78,10 @@ func (r *wordReader) dotted(i int) (name string, n int) {
 func cutLast(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
 var rustRules = wordRules{
-	comment: regexp.MustCompile(`^//`),
-	name:    regexp.MustCompile(`^[A-Za-z_]\w*`),
-	refused: regexp.MustCompile(`^([bcr]+#*"|\\)`),
-	letter:  regexp.MustCompile(`^('(\\.|\\x[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]+\}|[^\\'])'|'[a-z_]\w*)`),
+	comment: lazyregexp.New(`^//`),
+	name:    lazyregexp.New(`^[A-Za-z_]\w*`),
+	refused: lazyregexp.New(`^([bcr]+#*"|\\)`),
+	letter:  lazyregexp.New(`^('(\\.|\\x[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]+\}|[^\\'])'|'[a-z_]\w*)`),
 	blocks:  true,
 }
 
@@ -120,10 +120,10 @@ func (r *wordReader) path(i int, name string) bool {
 }
 
 var zigRules = wordRules{
-	comment: regexp.MustCompile(`^//`),
-	name:    regexp.MustCompile(`^[A-Za-z_]\w*`),
-	refused: regexp.MustCompile(`^(\\|@")`),
-	letter:  regexp.MustCompile(`^'(\\.|\\x[0-9a-fA-F]{2}|[^\\'])'`),
+	comment: lazyregexp.New(`^//`),
+	name:    lazyregexp.New(`^[A-Za-z_]\w*`),
+	refused: lazyregexp.New(`^(\\|@")`),
+	letter:  lazyregexp.New(`^'(\\.|\\x[0-9a-fA-F]{2}|[^\\'])'`),
 }
 
 // zigReach are the names by which a program of Zig's standard library reaches out of
@@ -154,9 +154,9 @@ func Zig(code string) (outcome.Effects, error) {
 }
 
 var rRules = wordRules{
-	comment: regexp.MustCompile(`^#`),
-	name:    regexp.MustCompile(`^(\.[A-Za-z_]|[A-Za-z])[\w.]*`),
-	refused: regexp.MustCompile("^(`|[rR]\"[-]*[(\\[{]|\\\\[^(])"),
+	comment: lazyregexp.New(`^#`),
+	name:    lazyregexp.New(`^(\.[A-Za-z_]|[A-Za-z])[\w.]*`),
+	refused: lazyregexp.New("^(`|[rR]\"[-]*[(\\[{]|\\\\[^(])"),
 }
 
 // rWords are functions of R that compute and print.
@@ -189,7 +189,7 @@ func R(code string) (outcome.Effects, error) {
 }
 
 // rSpelled is a letter of a text by its number: the text may be the name of a function.
-var rSpelled = regexp.MustCompile(`\\[xuU0-7]`)
+var rSpelled = lazyregexp.New(`\\[xuU0-7]`)
 
 // rToken judges one token of R. What is called is a function of the list, or one
 // that the program defines.

@@ -2,17 +2,17 @@ package named
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 var phpRules = wordRules{
-	comment:  regexp.MustCompile(`^(//|#([^\[]|$))`),
-	variable: regexp.MustCompile(`^\$[A-Za-z_]\w*`),
-	name:     regexp.MustCompile(`^\\?[A-Za-z_]\w*(\\[A-Za-z_]\w*)*`),
-	refused:  regexp.MustCompile("^(`|<<<|#\\[|\\$\\$|\\$\\{|\\?>)"),
+	comment:  lazyregexp.New(`^(//|#([^\[]|$))`),
+	variable: lazyregexp.New(`^\$[A-Za-z_]\w*`),
+	name:     lazyregexp.New(`^\\?[A-Za-z_]\w*(\\[A-Za-z_]\w*)*`),
+	refused:  lazyregexp.New("^(`|<<<|#\\[|\\$\\$|\\$\\{|\\?>)"),
 	raw:      true,
 	blocks:   true,
 	holds: func(text string) error {
@@ -25,11 +25,11 @@ var phpRules = wordRules{
 
 // phpCode is what may run when a text in double quotes is put together, or names
 // what the environment holds.
-var phpCode = regexp.MustCompile(`\{\$[^}]*\(|\$\{|\$(_ENV|_SERVER|GLOBALS)`)
+var phpCode = lazyregexp.New(`\{\$[^}]*\(|\$\{|\$(_ENV|_SERVER|GLOBALS)`)
 
 // phpRunsMatch is a pattern with the modifier e, by which old versions run what they put
 // in place of a match.
-var phpRunsMatch = regexp.MustCompile(`^['"]?([/#~%!@|]).*([/#~%!@|])[imsxuADSUXJ]*e[imsxuADSUXJe]*['"]?$`)
+var phpRunsMatch = lazyregexp.New(`^['"]?([/#~%!@|]).*([/#~%!@|])[imsxuADSUXJ]*e[imsxuADSUXJe]*['"]?$`)
 
 const (
 	phpWords = "try catch finally throw class interface trait enum extends implements public private protected readonly abstract final self parent static insteadof instanceof new clone use fn yield from goto_ callable iterable mixed void never object elseif endif endforeach endfor endwhile namespace_ echo print if else elseif foreach for while do as break continue return function fn true false null TRUE FALSE NULL and or xor switch case default match list array isset empty unset exit die int string float bool static const PHP_EOL PHP_VERSION PHP_INT_MAX PHP_OS " +
@@ -132,7 +132,7 @@ func (r *wordReader) phpOwn() (map[string]bool, error) {
 }
 
 // phpAlternative ends a block without braces.
-var phpAlternative = regexp.MustCompile(`(?i)\b(endif|endfor|endforeach|endwhile|endswitch)\b`)
+var phpAlternative = lazyregexp.New(`(?i)\b(endif|endfor|endforeach|endwhile|endswitch)\b`)
 
 // phpVariable judges a variable at i.
 func (r *wordReader) phpVariable(i int, own map[string]bool) error {
@@ -172,10 +172,10 @@ func (r *wordReader) phpMember(i int, own map[string]bool) error {
 const phpReach = "invoke invokeargs newinstance newinstanceargs getclosure bind bindto call fromcallable getmethod getfunction query exec prepare statement unprepared insert upsert update create firstorcreate updateorcreate forcecreate save destroy dispatch handle terminate boot run artisan request persist attach_ sync detach_ load loadhtmlfile loadxml schemavalidate include require"
 
 // phpReaching are classes of the language's own that reach out, or run what they are named.
-var phpReaching = regexp.MustCompile(`(?i)^\\?(Reflection|Spl(File|Temp)|PDO|mysqli|SQLite|Soap|Simple|DOM|XML|Xsl|Zip|Phar|FFI|Closure|Curl|Memcache|Redis|Mongo|Imagick|finfo|Directory|Filesystem|Glob|Recursive|Callback|php_user_filter|Fiber|COM|dotnet|V8Js|parallel|Swoole|Event|Ev|AMQP|Rdkafka|Generic|Session|Http|Solr|Gmagick|Iterator(Iterator)?$|AppendIterator|CachingIterator|FilterIterator|SNMP|tidy|UI|Weak|Intl(Iterator|Calendar)|Resource|Spoof|Transliterator|UConverter|Sys|Shmop|Sync|Thread|Pool|Worker|Volatile|Pht|Yaf|Yaconf|Zoo|Gearman|Svn|Stomp|Varnish|Oauth|Cairo|Haru|Ktaglib|Lua|Mqseries|Judy|Chdb|Quick|Ds|Componere|Commonmark|Opcache|Xhprof|Xdebug|Dba|Ftp|Ldap|Odbc|Oci|Pg|Pspell|Random|OpenSSL|Sodium|Shm)`)
+var phpReaching = lazyregexp.New(`(?i)^\\?(Reflection|Spl(File|Temp)|PDO|mysqli|SQLite|Soap|Simple|DOM|XML|Xsl|Zip|Phar|FFI|Closure|Curl|Memcache|Redis|Mongo|Imagick|finfo|Directory|Filesystem|Glob|Recursive|Callback|php_user_filter|Fiber|COM|dotnet|V8Js|parallel|Swoole|Event|Ev|AMQP|Rdkafka|Generic|Session|Http|Solr|Gmagick|Iterator(Iterator)?$|AppendIterator|CachingIterator|FilterIterator|SNMP|tidy|UI|Weak|Intl(Iterator|Calendar)|Resource|Spoof|Transliterator|UConverter|Sys|Shmop|Sync|Thread|Pool|Worker|Volatile|Pht|Yaf|Yaconf|Zoo|Gearman|Svn|Stomp|Varnish|Oauth|Cairo|Haru|Ktaglib|Lua|Mqseries|Judy|Chdb|Quick|Ds|Componere|Commonmark|Opcache|Xhprof|Xdebug|Dba|Ftp|Ldap|Odbc|Oci|Pg|Pspell|Random|OpenSSL|Sodium|Shm)`)
 
 // phpVendors are packages that reach out.
-var phpVendors = regexp.MustCompile(`(?i)guzzle|http|client|process|filesystem|flysystem|mail|aws\\|google|azure|stripe|twilio|redis|doctrine|illuminate|laravel|phpseclib|buzz|react|amp\\|swoole|slack|sentry|curl|ssh|ftp|queue|kernel|console|runner|command|shell|artisan|eloquent|propel|database|pdo|mongo|elastic|twig|smarty|expressionlanguage|phar|composer`)
+var phpVendors = lazyregexp.New(`(?i)guzzle|http|client|process|filesystem|flysystem|mail|aws\\|google|azure|stripe|twilio|redis|doctrine|illuminate|laravel|phpseclib|buzz|react|amp\\|swoole|slack|sentry|curl|ssh|ftp|queue|kernel|console|runner|command|shell|artisan|eloquent|propel|database|pdo|mongo|elastic|twig|smarty|expressionlanguage|phar|composer`)
 
 // phpClass reports whether a class is one that computes, of the program, or of the project.
 func (r *wordReader) phpClass(t wordToken, own map[string]bool) bool {
@@ -234,7 +234,7 @@ func (r *wordReader) phpOpen(i int) error {
 	return r.phpFile(i, mode.text[0] != 'r')
 }
 
-var phpConstant = regexp.MustCompile(`^\\?[A-Z][A-Z0-9_]+$`)
+var phpConstant = lazyregexp.New(`^\\?[A-Z][A-Z0-9_]+$`)
 
 // phpListed reports whether the name at i is one of the interfaces that a class has.
 func (r *wordReader) phpListed(i int) bool {
@@ -278,7 +278,7 @@ func (r *wordReader) phpLoads(i int) error {
 	return nil
 }
 
-var phpLoaded = regexp.MustCompile(`^/?[\w][\w./-]*\.php$`)
+var phpLoaded = lazyregexp.New(`^/?[\w][\w./-]*\.php$`)
 
 // phpFile notes a file by its name, or by a variable that holds one name alone.
 func (r *wordReader) phpFile(i int, write bool) error {

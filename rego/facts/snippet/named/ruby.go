@@ -3,18 +3,18 @@ package named
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
 var rubyRules = wordRules{
-	comment:  regexp.MustCompile(`^#`),
-	variable: regexp.MustCompile(`^(@@?|\$)[A-Za-z_]\w*`),
-	name:     regexp.MustCompile(`^[A-Za-z_]\w*[?!]?`),
-	refused:  regexp.MustCompile("^(`|%[^ =0-9]|<<[~\\-A-Z\"'`]|\\?[A-Za-z\"'#]|\\\\|\\$[^A-Za-z])"),
+	comment:  lazyregexp.New(`^#`),
+	variable: lazyregexp.New(`^(@@?|\$)[A-Za-z_]\w*`),
+	name:     lazyregexp.New(`^[A-Za-z_]\w*[?!]?`),
+	refused:  lazyregexp.New("^(`|%[^ =0-9]|<<[~\\-A-Z\"'`]|\\?[A-Za-z\"'#]|\\\\|\\$[^A-Za-z])"),
 	raw:      true,
 	inserts:  true,
 	token:    (*wordReader).rubyToken,
@@ -98,7 +98,7 @@ func (r *wordReader) rubyRead(own map[string]bool, depth int) error {
 }
 
 // rubyFile is a file of the project, as require takes it.
-var rubyFile = regexp.MustCompile(`^\.?\.?/?[\w][\w./-]*$`)
+var rubyFile = lazyregexp.New(`^\.?\.?/?[\w][\w./-]*$`)
 
 // rubyLoads notes a file of the project that is required by the name behind i, and reports
 // whether it, or a library that computes, is.

@@ -4,10 +4,10 @@ package named
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -36,19 +36,19 @@ type wordToken struct {
 
 // wordRules say how a language writes its tokens.
 type wordRules struct {
-	comment  *regexp.Regexp // up to the end of a line
-	variable *regexp.Regexp
-	name     *regexp.Regexp
-	refused  *regexp.Regexp // what is not read, where a token begins
+	comment  *lazyregexp.Regexp // up to the end of a line
+	variable *lazyregexp.Regexp
+	name     *lazyregexp.Regexp
+	refused  *lazyregexp.Regexp // what is not read, where a token begins
 	holds    func(text string) error
 	raw      bool                                                                                        // texts in single quotes hold nothing
 	blocks   bool                                                                                        // comments stand between /* and */, and in none other
-	letter   *regexp.Regexp                                                                              // one letter in single quotes
+	letter   *lazyregexp.Regexp                                                                          // one letter in single quotes
 	inserts  bool                                                                                        // code stands in texts in double quotes, as #{code}
 	token    func(r *wordReader, rest string, gap, line bool) (kind byte, text string, n int, err error) // others, where n is not 0
 }
 
-var wordNumber = regexp.MustCompile(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)`)
+var wordNumber = lazyregexp.New(`^(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)`)
 
 // lex takes a program apart.
 func (r *wordReader) lex(rules wordRules) error {
@@ -171,9 +171,9 @@ func (r *wordReader) file(i int, write bool) error {
 func among(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
 var luaRules = wordRules{
-	comment: regexp.MustCompile(`^--([^\[]|$)`),
-	name:    regexp.MustCompile(`^[A-Za-z_]\w*`),
-	refused: regexp.MustCompile(`^(--\[|\[=*\[|::|\\)`),
+	comment: lazyregexp.New(`^--([^\[]|$)`),
+	name:    lazyregexp.New(`^[A-Za-z_]\w*`),
+	refused: lazyregexp.New(`^(--\[|\[=*\[|::|\\)`),
 }
 
 // luaReach are the names by which a program of Lua reaches out of itself. It has no

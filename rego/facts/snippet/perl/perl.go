@@ -4,10 +4,10 @@ package perl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/outcome"
 )
 
@@ -79,16 +79,16 @@ func Read(code string, modules []string, loops bool) (outcome.Effects, error) {
 }
 
 var (
-	subForm      = regexp.MustCompile(`\bsub\s+([a-z_]\w*)\s*\{`)
-	nameForm     = regexp.MustCompile(`^[A-Za-z_]\w*(::\w+)*`)
-	variableForm = regexp.MustCompile(`^([$@%]|\$#)(\$*[A-Za-z_]\w*|\$*\{\$*[A-Za-z_]\w*\}|[0-9]+|[&_/\\,;.!0"|])`)
-	useForm      = regexp.MustCompile(`^(use|no)\s+([A-Za-z_:0-9.]+)([^;]*);?`)
-	openForm     = regexp.MustCompile(`^open\s*\(?\s*(?:my\s+)?\$\w+\s*,\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*,\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*(\)|or\b|;|\|\|)`)
-	globForm     = regexp.MustCompile(`^glob\s*\(?\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*\)?`)
-	derefForm    = regexp.MustCompile(`^[@%$]\{\s*[$\[]`)
-	podForm      = regexp.MustCompile(`(?m)^=[A-Za-z]`)
-	plainForm    = regexp.MustCompile(`^(-?\$?\w+|'\w*'|"\w*"|\$#\w+|\$\w+\s*[-+]\s*\d+)$`)
-	modeForm     = regexp.MustCompile(`^\s*(<|>|>>)\s*(:(utf8|raw|encoding\([\w-]+\)))?\s*$`)
+	subForm      = lazyregexp.New(`\bsub\s+([a-z_]\w*)\s*\{`)
+	nameForm     = lazyregexp.New(`^[A-Za-z_]\w*(::\w+)*`)
+	variableForm = lazyregexp.New(`^([$@%]|\$#)(\$*[A-Za-z_]\w*|\$*\{\$*[A-Za-z_]\w*\}|[0-9]+|[&_/\\,;.!0"|])`)
+	useForm      = lazyregexp.New(`^(use|no)\s+([A-Za-z_:0-9.]+)([^;]*);?`)
+	openForm     = lazyregexp.New(`^open\s*\(?\s*(?:my\s+)?\$\w+\s*,\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*,\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*(\)|or\b|;|\|\|)`)
+	globForm     = lazyregexp.New(`^glob\s*\(?\s*(?:'([^'\\]*)'|"([^"\\$@]*)")\s*\)?`)
+	derefForm    = lazyregexp.New(`^[@%$]\{\s*[$\[]`)
+	podForm      = lazyregexp.New(`(?m)^=[A-Za-z]`)
+	plainForm    = lazyregexp.New(`^(-?\$?\w+|'\w*'|"\w*"|\$#\w+|\$\w+\s*[-+]\s*\d+)$`)
+	modeForm     = lazyregexp.New(`^\s*(<|>|>>)\s*(:(utf8|raw|encoding\([\w-]+\)))?\s*$`)
 )
 
 func (r *reader) rest() string { return r.code[r.at:] }
@@ -188,8 +188,8 @@ func (r *reader) token(c byte) error {
 var doubles = map[string]bool{"//": true, "**": true, "&&": true}
 
 var (
-	numberForm = regexp.MustCompile(`^(0[xXbB][0-9a-fA-F_]+|[0-9_]*\.?[0-9_]*([eE][-+]?[0-9]+)?)`)
-	testForm   = regexp.MustCompile(`^-[erwxfdszlM]\s*[$"']`)
+	numberForm = lazyregexp.New(`^(0[xXbB][0-9a-fA-F_]+|[0-9_]*\.?[0-9_]*([eE][-+]?[0-9]+)?)`)
+	testForm   = lazyregexp.New(`^-[erwxfdszlM]\s*[$"']`)
 )
 
 func (r *reader) op(c string) {
@@ -295,9 +295,9 @@ func (r *reader) module(text string) error {
 }
 
 // layerForm sets how a file is encoded. Another layer is a module.
-var layerForm = regexp.MustCompile(`^binmode\s*\(?\s*(STDIN|STDOUT|STDERR|\$\w+)\s*(,\s*["']:(utf8|raw|bytes|crlf|encoding\([\w-]+\))["']\s*)?(\)|;|$)`)
+var layerForm = lazyregexp.New(`^binmode\s*\(?\s*(STDIN|STDOUT|STDERR|\$\w+)\s*(,\s*["']:(utf8|raw|bytes|crlf|encoding\([\w-]+\))["']\s*)?(\)|;|$)`)
 
-var versionForm = regexp.MustCompile(`^v?[0-9.]+$`)
+var versionForm = lazyregexp.New(`^v?[0-9.]+$`)
 
 // open takes the three words of open, with a mode and a file that are written out.
 func (r *reader) open(rest string) error {
@@ -345,7 +345,7 @@ func (r *reader) angle() error {
 	return nil
 }
 
-var angleForm = regexp.MustCompile(`^<(STDIN|\$\w+)?>`)
+var angleForm = lazyregexp.New(`^<(STDIN|\$\w+)?>`)
 
 // bracket keeps what each open brace is of.
 func (r *reader) bracket(c byte) error {
@@ -391,7 +391,7 @@ func (r *reader) loops() bool {
 	return loopForm.MatchString(r.code[:r.at])
 }
 
-var loopForm = regexp.MustCompile(`\b(for|foreach)\s+(my\s+|our\s+)?\$\w+\s*$`)
+var loopForm = lazyregexp.New(`\b(for|foreach)\s+(my\s+|our\s+)?\$\w+\s*$`)
 
 // arrow takes -> before a subscript, or before a method of a known module.
 func (r *reader) arrow() error {

@@ -2,8 +2,9 @@ package perl
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // quoted takes a text between quotes.
@@ -89,7 +90,7 @@ func (r *reader) pattern(open byte, skip int, flags bool) error {
 	return checkPattern(text)
 }
 
-var flagsForm = regexp.MustCompile(`^[a-z]*`)
+var flagsForm = lazyregexp.New(`^[a-z]*`)
 
 func checkPattern(text string) error {
 	if codeForm.MatchString(text) {
@@ -99,7 +100,7 @@ func checkPattern(text string) error {
 }
 
 // codeForm is what runs code in a pattern.
-var codeForm = regexp.MustCompile(`\(\s*(\?\??p?\{|\*\*?\{|\?\*)`)
+var codeForm = lazyregexp.New(`\(\s*(\?\??p?\{|\*\*?\{|\?\*)`)
 
 // substitution takes s/// and tr///. A replacement that is code is read, too.
 func (r *reader) substitution(name string, open byte) error {
@@ -201,4 +202,4 @@ func inserted(text string) (int, error) {
 	}
 }
 
-var heldForm = regexp.MustCompile(`^(\$*[A-Za-z_]\w*|\$*\{\$*[A-Za-z_]\w*\}|[0-9]+|[&])`)
+var heldForm = lazyregexp.New(`^(\$*[A-Za-z_]\w*|\$*\{\$*[A-Za-z_]\w*\}|[0-9]+|[&])`)

@@ -4,11 +4,11 @@ package python
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
@@ -47,7 +47,7 @@ func asSyntaxError(recovered any) error {
 // operators are the operators, the longest first.
 var operators = strings.Fields("**= //= >>= <<= ... -> := == != <= >= += -= *= /= %= &= |= ^= @= ** // << >> ( ) [ ] { } , : . ; @ = + - * / % & | ^ ~ < >")
 
-var number = regexp.MustCompile(`^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][-+]?[0-9](?:_?[0-9])*)?[jJ]?)`)
+var number = lazyregexp.New(`^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][-+]?[0-9](?:_?[0-9])*)?[jJ]?)`)
 
 // A lexer splits Python into tokens as CPython does. What CPython reads
 // in more ways than one (other line ends, tabs against blanks, letters outside

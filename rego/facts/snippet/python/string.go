@@ -1,14 +1,14 @@
 package python
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/snippet/tree"
 )
 
 // zeroPadded are formats that only numbers take.
-var zeroPadded = regexp.MustCompile(`^:0?[0-9]*[dxX]$`)
+var zeroPadded = lazyregexp.New(`^:0?[0-9]*[dxX]$`)
 
 // strings reads literals that stand side by side: they are one.
 func (p *parser) strings() *tree.Expr {

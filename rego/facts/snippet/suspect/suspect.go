@@ -9,12 +9,12 @@
 package suspect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/wordlist"
 )
 
@@ -89,29 +89,29 @@ func (s *scan) add(reason string) {
 
 // understood are names of libraries whose every use the readers of Python and JavaScript
 // follow: what they make of them are commands, paths and addresses of the call.
-var understood = regexp.MustCompile(`\bsubprocess(\.(run|call|check_call|check_output|Popen|getoutput|PIPE|DEVNULL|STDOUT|CalledProcessError|TimeoutExpired)\b)?|` +
+var understood = lazyregexp.New(`\bsubprocess(\.(run|call|check_call|check_output|Popen|getoutput|PIPE|DEVNULL|STDOUT|CalledProcessError|TimeoutExpired)\b)?|` +
 	`\b(node:)?child_process\b|\b(exec|execFile|spawn)Sync\b|\burllib\.(request|error|parse)(\.\w+)?|\b(re|regex)\.compile\b|\bimport\s+urllib\b`)
 
 // forms are what no name says.
 var forms = []struct {
 	languages string
-	is        *regexp.Regexp
+	is        *lazyregexp.Regexp
 	reason    string
 }{
-	{"", regexp.MustCompile(`\b(java|System)\.[nN]et\b|\b__asm`), Sink},
-	{"", regexp.MustCompile(`\b(require|load|include|source|dofile|import|do)\s*\(?\s*["'][/~]`), Computed},
-	{"java kotlin", regexp.MustCompile(`\bSystem\.(load|exit|set\w+)`), Computed},
-	{"", regexp.MustCompile(`\bfromCharCode`), Computed},
-	{"ruby", regexp.MustCompile("`"), Sink},
-	{"ruby", regexp.MustCompile(`%x\W|(^|[^.\w])open\s*[("']`), Sink},
-	{"elixir", regexp.MustCompile(`:os\b|\bPort\.|\bapply\s*\(|:erlang\b|\bNode\.`), Sink},
-	{"swift java kotlin ruby elixir", regexp.MustCompile(`\bProcess\b`), Sink},
-	{"r", regexp.MustCompile(`\bsource\s*\(|\bdo\.call\b|\bmatch\.fun\b|\bparse\s*\(`), Computed},
-	{"lua ruby", regexp.MustCompile(`\b(load|loadstring|dofile|loadfile|include|do)\b\s*[("'$]`), Computed},
-	{"node bun deno tsx ts-node", regexp.MustCompile(`\b(Function|Reflect|Proxy|constructor|globalThis|global|__proto__|vm)\b`), Computed},
-	{"", regexp.MustCompile(`(?i)\b(from|import|require|include|source|load|use)\b\s*\(?\s*["'<](https?:|npm:|jsr:|git[+:@]|github:)|@Grab|\$ivy|\bMix\.install|\binstall\.packages|\bgemfile\b|\bPkg\.add|//\s*DEPS`), Remote},
-	{"", regexp.MustCompile(`(?i)\b(drop|truncate|alter|grant|revoke)\s+(table|database|schema|index|view|user|role|all|orders|from)\b|\btruncate\s+\w+["']|\bdelete\s+from\b|\bupdate\s+[\w."]+\s+set\b|\binsert\s+into\b|\battach\s+database\b|load_extension`), Sink},
-	{"", regexp.MustCompile(`[A-Za-z0-9+/=]{120,}|(\\x[0-9a-fA-F]{2}){8,}|(\\[0-7]{3}){8,}`), Computed},
+	{"", lazyregexp.New(`\b(java|System)\.[nN]et\b|\b__asm`), Sink},
+	{"", lazyregexp.New(`\b(require|load|include|source|dofile|import|do)\s*\(?\s*["'][/~]`), Computed},
+	{"java kotlin", lazyregexp.New(`\bSystem\.(load|exit|set\w+)`), Computed},
+	{"", lazyregexp.New(`\bfromCharCode`), Computed},
+	{"ruby", lazyregexp.New("`"), Sink},
+	{"ruby", lazyregexp.New(`%x\W|(^|[^.\w])open\s*[("']`), Sink},
+	{"elixir", lazyregexp.New(`:os\b|\bPort\.|\bapply\s*\(|:erlang\b|\bNode\.`), Sink},
+	{"swift java kotlin ruby elixir", lazyregexp.New(`\bProcess\b`), Sink},
+	{"r", lazyregexp.New(`\bsource\s*\(|\bdo\.call\b|\bmatch\.fun\b|\bparse\s*\(`), Computed},
+	{"lua ruby", lazyregexp.New(`\b(load|loadstring|dofile|loadfile|include|do)\b\s*[("'$]`), Computed},
+	{"node bun deno tsx ts-node", lazyregexp.New(`\b(Function|Reflect|Proxy|constructor|globalThis|global|__proto__|vm)\b`), Computed},
+	{"", lazyregexp.New(`(?i)\b(from|import|require|include|source|load|use)\b\s*\(?\s*["'<](https?:|npm:|jsr:|git[+:@]|github:)|@Grab|\$ivy|\bMix\.install|\binstall\.packages|\bgemfile\b|\bPkg\.add|//\s*DEPS`), Remote},
+	{"", lazyregexp.New(`(?i)\b(drop|truncate|alter|grant|revoke)\s+(table|database|schema|index|view|user|role|all|orders|from)\b|\btruncate\s+\w+["']|\bdelete\s+from\b|\bupdate\s+[\w."]+\s+set\b|\binsert\s+into\b|\battach\s+database\b|load_extension`), Sink},
+	{"", lazyregexp.New(`[A-Za-z0-9+/=]{120,}|(\\x[0-9a-fA-F]{2}){8,}|(\\[0-7]{3}){8,}`), Computed},
 }
 
 // The names that say it, by reason. A name's parts are compared in lower case, each by
@@ -148,18 +148,18 @@ var reasons = sync.OnceValue(func() map[string][]string {
 const recordWords = "create update save insert upsert increment decrement touch persist migrate seed put"
 
 // keepers are libraries through which applications keep what they know.
-var keepers = regexp.MustCompile(`(?i)\b(django|sqlalchemy|peewee|tortoise|active_?record|ecto|prisma|sequelize|typeorm|mongoose|knex|drizzle|doctrine|eloquent|hibernate)\b`)
+var keepers = lazyregexp.New(`(?i)\b(django|sqlalchemy|peewee|tortoise|active_?record|ecto|prisma|sequelize|typeorm|mongoose|knex|drizzle|doctrine|eloquent|hibernate)\b`)
 
 // harmlessNames hold such a part and do not act.
 const harmlessNames = "drop_duplicates drop_while drop_last remove_prefix remove_suffix reset_index command_line request_id http_status"
 
 var (
-	texts      = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
-	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*[!?]?`)
-	oneName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	holdsCode  = regexp.MustCompile(`#\{|\$\{|\\\(|\{[a-z_.]+\(`)
-	dunder     = regexp.MustCompile(`^__(dict|builtins?|subclasses|globals|class|bases|mro|reduce|reduce_ex|getattribute|import|code|closure|loader|spec)__$`)
-	imported   = regexp.MustCompile(`(?m)\b(?:require|import|from|include|use|load|library)\b[\s(]*["'<]([^"'>\n]+)["'>]`)
+	texts      = lazyregexp.New(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+	identifier = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]*[!?]?`)
+	oneName    = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	holdsCode  = lazyregexp.New(`#\{|\$\{|\\\(|\{[a-z_.]+\(`)
+	dunder     = lazyregexp.New(`^__(dict|builtins?|subclasses|globals|class|bases|mro|reduce|reduce_ex|getattribute|import|code|closure|loader|spec)__$`)
+	imported   = lazyregexp.New(`(?m)\b(?:require|import|from|include|use|load|library)\b[\s(]*["'<]([^"'>\n]+)["'>]`)
 )
 
 // text keeps of a short text what may be a name, and what may be code within it: all else
@@ -240,9 +240,9 @@ func (s *scan) environment(code string) {
 }
 
 var (
-	environs       = regexp.MustCompile(`\b(environb?|getenv|getenvb|process\.env|Deno\.env|Bun\.env|import\.meta\.env|ENV|Getenv|get_env|Sys\.getenv|LookupEnv|Environ|sys\.env|env::vars?(_os)?)\b`)
-	plainVariable  = regexp.MustCompile(`^(?:\.(?:get|setdefault|fetch|toObject)\b)?[ .(\[{]{1,4}["']?([A-Za-z_][A-Za-z0-9_]*)`)
-	secretVariable = regexp.MustCompile(`(?i)key|token|secret|pass|pwd|cred|auth|private|dsn|url|uri|session|cookie|sign|^(get|items|keys|values|copy|to_h|each|map|filter|entries)$`)
+	environs       = lazyregexp.New(`\b(environb?|getenv|getenvb|process\.env|Deno\.env|Bun\.env|import\.meta\.env|ENV|Getenv|get_env|Sys\.getenv|LookupEnv|Environ|sys\.env|env::vars?(_os)?)\b`)
+	plainVariable  = lazyregexp.New(`^(?:\.(?:get|setdefault|fetch|toObject)\b)?[ .(\[{]{1,4}["']?([A-Za-z_][A-Za-z0-9_]*)`)
+	secretVariable = lazyregexp.New(`(?i)key|token|secret|pass|pwd|cred|auth|private|dsn|url|uri|session|cookie|sign|^(get|items|keys|values|copy|to_h|each|map|filter|entries)$`)
 )
 
 // unseen takes what a reader said of a program that it followed.
@@ -276,7 +276,7 @@ func (s *scan) unseen(what string) {
 
 // ownLibrary is what the tables of the readers do not list of libraries that touch files
 // and processes.
-var ownLibrary = regexp.MustCompile(`^(os|shutil|posix|pathlib|fs|fs/promises|process|child_process|Deno|Bun)\b`)
+var ownLibrary = lazyregexp.New(`^(os|shutil|posix|pathlib|fs|fs/promises|process|child_process|Deno|Bun)\b`)
 
 // plainModules are modules of Python that its reader does not take, and that do no more
 // than compute, or than what the program asks of them by names that say it.
