@@ -2,7 +2,6 @@ package holdgate_test
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,29 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdgate/holdgate/docs/docstest"
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// pages are all that is written for readers, by their paths. The changelog's lines are
-// of their time.
+// pages are all that is written for readers, by their paths.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	found := map[string]string{}
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".md") || strings.Contains(name, "testdata") || strings.Contains(name, "node_modules") || name == "CHANGELOG.md" {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		found[filepath.ToSlash(name)] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(found) < 20 {
-		t.Fatalf("only %d pages were found", len(found))
-	}
-	return found
+	return docstest.Pages(t, ".")
 }
 
 // A paragraph is the prose between two blank lines, headings or items of lists.

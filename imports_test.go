@@ -160,6 +160,7 @@ var imports = map[string][]string{
 	"cmd/holdgate/hook/install": {"proxy/hook"},
 
 	"docs":                     {},
+	"docs/docstest":            {},
 	"cmd/holdgate/config":      {"approvals/passkeys", "docs", ".", "approvals/sessions", "plugins", "proxy/route"},
 	"cmd/holdgate/metrics":     {".", "store/audit"},
 	"cmd/holdgate/report":      {},

@@ -6,10 +6,13 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdgate/holdgate/docs/docstest"
 )
 
 // aboutNoRequest are the lines of the proxy, the queue and policy that are about no request
@@ -137,5 +140,35 @@ func TestRequestIsOneKeyOfLogLines(t *testing.T) {
 		if slices.Contains(line.keys, "request") || slices.Contains(line.keys, "trace") {
 			t.Errorf("%s: %q: request and trace are what the handler adds: call the id of what people are asked approval", line.file, line.message)
 		}
+	}
+}
+
+var shownLogLine = regexp.MustCompile(`(?m)^ +(?:time=\S+ )?level=\w+ msg=("[^"]*"|\S+)(.*)$`)
+
+// A line of the log that a page shows is one that the code writes, with the keys that it has there.
+func TestTheLogLinesOfThePagesAreLogged(t *testing.T) {
+	t.Parallel()
+	lines, shown := logLines(t, "proxy", "approvals", "rego", "plugins", "store", "cmd"), 0
+	for name, page := range docstest.Pages(t, ".") {
+		for _, m := range shownLogLine.FindAllStringSubmatch(page, -1) {
+			shown++
+			message := strings.Trim(m[1], `"`)
+			if message == "configuration" { // app's tests hold this one, which is made as a record
+				continue
+			}
+			i := slices.IndexFunc(lines, func(l logLine) bool { return l.message == message })
+			if i < 0 {
+				t.Errorf("%s shows a line of the log that nothing writes: %s", name, message)
+				continue
+			}
+			for _, pair := range strings.Fields(m[2]) {
+				if key, _, _ := strings.Cut(pair, "="); !slices.Contains(lines[i].keys, key) {
+					t.Errorf("%s: the line %q has no key %s", name, message, key)
+				}
+			}
+		}
+	}
+	if shown < 2 {
+		t.Errorf("only %d lines were found", shown)
 	}
 }

@@ -178,6 +178,9 @@ func (w *written) complete(ctx context.Context, o object, p *policy) {
 		return
 	}
 	f := facts.Extract(ctx, c, facts.Options{Dir: w.Session.Dir, Categories: p.toolCategories()})
+	if p.readsEffects {
+		f.Effects = p.effects(c, f)
+	}
 	o["facts"] = factsObject(f, p.tables)
 	if w.Tool != nil {
 		setDefault(objectIn(o, "tool"), "category", f.Category)

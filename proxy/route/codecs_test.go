@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/docs/docstest"
 	"github.com/holdgate/holdgate/proxy/route"
 	"github.com/holdgate/holdgate/proxy/wire"
 	"github.com/holdgate/holdgate/proxy/wire/wiretest"
@@ -57,6 +58,30 @@ func TestEveryFormatIsInTheDocs(t *testing.T) {
 		if !strings.Contains(string(page), name) {
 			t.Errorf("docs/configuration.md does not say that a format can be %s", name)
 		}
+	}
+}
+
+// The request and the answer that the page shows are some of the format that it walks through.
+func TestThePageOfFormatsShowsTheFormat(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []docstest.Block
+	for _, b := range docstest.Blocks(string(page)) {
+		if b.Of == "acme" {
+			shown = append(shown, b)
+		}
+	}
+	if len(shown) != 2 {
+		t.Fatalf("%d blocks are of the format, want a request and an answer", len(shown))
+	}
+	if m, err := (acme{}).Request("", wire.Members([]byte(shown[0].Text))); err != nil || m.Name == "" || !m.Stream || len(m.Tools) != 1 {
+		t.Errorf("the request is read as %+v, %v", m, err)
+	}
+	if call, err := readSaying([]byte(shown[1].Text)); err != nil || call == nil || call.Tool.Name != "Read" {
+		t.Errorf("the answer is read as %+v, %v", call, err)
 	}
 }
 

@@ -1,85 +1,137 @@
 package config
 
 import (
+	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/holdgate/holdgate/docs/docstest"
 )
 
-// Every configuration that the pages show is one that is read.
-func TestTheConfigurationsOfTheDocsAreRead(t *testing.T) {
-	names, err := filepath.Glob("../../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := 0
-	for _, name := range append(names, "../../../README.md", "../../../policies/README.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, block := range yamlBlocks(string(text)) {
-			if !isConfiguration(block) {
+// others are those whose configuration pages show, by the second word of a block, with a key that
+// each such block has on top.
+var others = map[string]string{
+	"envoy": "http_filters", "istio": "kind", "agentgateway": "policies", "envoy-gateway": "kind",
+	"slack": "oauth_config", "github": "jobs", "prometheus": "scrape_configs",
+	"opa": "bundles", // rego's tests load it
+}
+
+// Every configuration that the pages show is one that is taken, and all other YAML says whose it is.
+func TestTheConfigurationsOfTheDocsAreTaken(t *testing.T) {
+	taken := 0
+	seen := map[string]bool{}
+	for name, page := range docstest.Pages(t, "../../..") {
+		for _, b := range docstest.Blocks(page) {
+			if b.Language != "yaml" {
 				continue
 			}
-			read++
-			var c Config
-			if _, err := c.parse("holdgate.yaml", []byte(leftOut.Replace(block))); err != nil {
-				t.Errorf("%s shows a configuration that is not read: %v\n%s", filepath.Base(name), err, block)
+			seen[b.Of] = true
+			var err error
+			switch key, other := others[b.Of]; {
+			case other:
+				err = hasKey(b.Text, key)
+			case b.Of == "settings": // rego's tests load it
+				err = hasKey(b.Text, "settings")
+			case b.Of == "part":
+				taken++
+				err = isTaken(t, b.Text+rest)
+				if isTaken(t, b.Text) == nil {
+					err = errors.New("it is whole, and no part")
+				}
+			case b.Of != "":
+				err = errors.New("the word after yaml is none that this test knows")
+			default:
+				taken++
+				err = isTaken(t, b.Text)
+			}
+			if err != nil {
+				t.Errorf("%s:%d: %v\n%s", name, b.Line, err, b.Text)
+			}
+		}
+		for _, shown := range printedYAML.FindAllStringSubmatch(page, -1) {
+			taken++
+			if err := isTaken(t, strings.ReplaceAll(shown[1], "\n    ", "\n")); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, shown[1])
 			}
 		}
 	}
-	if read < 30 {
-		t.Errorf("only %d configurations were found", read)
+	if taken < 35 {
+		t.Errorf("only %d configurations were found", taken)
+	}
+	for of := range maps.Keys(others) {
+		if !seen[of] {
+			t.Errorf("no page shows YAML of %s", of)
+		}
 	}
 }
 
-// leftOut puts something in place of what the pages leave out of hashes.
-var leftOut = strings.NewReplacer(`"9c5b..."`, strings.Repeat("9", 64), `"2f7c..."`, strings.Repeat("2", 64), `"5d1e..."`, strings.Repeat("5", 64), `"SHA256:..."`, "SHA256:"+strings.Repeat("A", 43))
+// rest is what is understood of a configuration of which a page shows a part.
+const rest = "\nplugins: {slack: {}, email: {}, telegram: {}}\n"
 
-var (
-	fencedYAML = regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
-	someKey    = regexp.MustCompile(`^[a-z_]+:`)
-)
+// printedYAML is a file that a page prints at a prompt.
+var printedYAML = regexp.MustCompile(`(?m)^ {4}\$ cat \S+\.yaml\n {4}((?:[^$\n].*\n {4})+)`)
 
-// yamlBlocks are the fenced blocks of a page that say that they are YAML, and its indented ones that begin like it.
-func yamlBlocks(page string) (blocks []string) {
-	for _, m := range fencedYAML.FindAllStringSubmatch(page, -1) {
-		blocks = append(blocks, m[1])
+// isTaken loads a configuration as the program does.
+func isTaken(t *testing.T, text string) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "holdgate.yaml")
+	if err := os.WriteFile(path, []byte(leftOut.Replace(text)), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	for part := range strings.SplitSeq(page, "\n\n") {
-		var b strings.Builder
-		for line := range strings.Lines(part) {
-			code, is := strings.CutPrefix(line, "    ")
-			if !is {
-				b.Reset()
-				break
+	env := map[string]string{"HOME": t.TempDir(), "USER": "ada"}
+	_, err := Load(Flags{Config: path}, func(name string) string { return env[name] })
+	return err
+}
+
+// leftOut puts something in place of what the pages leave out.
+var leftOut = strings.NewReplacer(`"9c5b..."`, strings.Repeat("9", 64), `"2f7c..."`, strings.Repeat("2", 64), `"5d1e..."`, strings.Repeat("5", 64),
+	`"SHA256:..."`, "SHA256:"+strings.Repeat("A", 43), `sha256: "..."`, "sha256: "+strings.Repeat("1", 64), "{...}", "{}")
+
+// hasKey reads documents of another program's and wants a key in one of them.
+func hasKey(text, key string) error {
+	found := false
+	for in := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var keys map[string]any
+		if err := in.Decode(&keys); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		found = found || keys[key] != nil
+	}
+	if !found {
+		return errors.New("no key on top is " + key)
+	}
+	return nil
+}
+
+// YAML stands between fences, so that the test above sees it.
+func TestYAMLIsFenced(t *testing.T) {
+	known := slices.Collect(maps.Keys(keysOf(reflect.TypeFor[Config]())))
+	known = append(known, "settings")
+	for name, page := range docstest.Pages(t, "../../..") {
+		for i, line := range strings.Split(page, "\n") {
+			code, indented := strings.CutPrefix(line, "    ")
+			key, _, is := strings.Cut(code, ":")
+			if indented && is && slices.Contains(known, key) && !inFences(page, i+1) && !strings.Contains(printedYAML.FindString(page), line) {
+				t.Errorf("%s:%d: put the YAML between fences: %s", name, i+1, code)
 			}
-			b.WriteString(code)
-		}
-		if someKey.MatchString(b.String()) {
-			blocks = append(blocks, b.String())
 		}
 	}
-	return blocks
 }
 
-// isConfiguration reports whether some key on top of a document is one of a configuration, and the document is no
-// settings of the policy's.
-func isConfiguration(block string) bool {
-	var keys map[string]yaml.Node
-	if strings.HasPrefix(block, "# settings.yaml") || yaml.Unmarshal([]byte(block), &keys) != nil {
-		return false
-	}
-	for key := range keysOf(reflect.TypeFor[Config]()) {
-		if _, is := keys[key]; is {
-			return true
-		}
-	}
-	return false
+// inFences reports whether a line stands between fences.
+func inFences(page string, line int) bool {
+	return slices.ContainsFunc(docstest.Blocks(page), func(b docstest.Block) bool {
+		return b.Line < line && line <= b.Line+strings.Count(b.Text, "\n")
+	})
 }
