@@ -118,9 +118,9 @@ func TestWhyNamesWhatIsRemarkable(t *testing.T) {
 		want string
 	}{
 		{"the rule comes first", args{"command": "ls"}, "r: because"},
-		{"what is not known", args{"command": "rm $X"}, "1 word is not known before it runs: $X"},
-		{"a program", args{"command": "python3 -c 'eval(x)\nprint(1)'"}, "1 word is not known before it runs: a program of 2 lines"},
-		{"a program that is cut", args{"command": "python3 -c 'eval(x)\n" + strings.Repeat("print(1)\n", 40) + "'"}, "1 word is not known before it runs: a program"},
+		{"what is not known", args{"command": "rm $X"}, "1 part of it is not known before it runs: $X"},
+		{"a program", args{"command": "python3 -c 'eval(x)\nprint(1)'"}, "1 part of it is not known before it runs: a program of 2 lines"},
+		{"a program that is cut", args{"command": "python3 -c 'eval(x)\n" + strings.Repeat("print(1)\n", 40) + "'"}, "1 part of it is not known before it runs: a program"},
 		{"what nobody was shown", args{"command": "bash deploy.sh"}, "runs 1 file whose content nobody was shown: deploy.sh"},
 		{"a secret", args{"command": "cat ~/.ssh/id_rsa"}, "reads /home/ada/.ssh/id_rsa: it holds secrets"},
 		{"outside the folder", args{"command": "touch /home/bob/x"}, "writes /home/bob/x: outside the session's folder /srv/app"},

@@ -23,7 +23,7 @@ func (b *briefer) effects() {
 		b.b.Effects = append(b.b.Effects, e)
 	}
 	b.b.Undo = undo(b.facts.Effects)
-	if len(b.facts.ParseErrors) > 0 && b.b.Undo != cannotBeUndone {
+	if len(b.facts.ParseErrors) > 0 && b.b.Undo != CannotBeUndone {
 		b.b.Undo = "may not be undone: not all of it could be read"
 	}
 }
@@ -98,7 +98,8 @@ func Also(says string) string {
 	return "; " + string(unicode.ToLower(r)) + says[n:]
 }
 
-const cannotBeUndone = "cannot be undone"
+// CannotBeUndone is what Undo says of what cannot be taken back.
+const CannotBeUndone = "cannot be undone"
 
 // WhereGitKeeps says of changes of files that git can take them back, if it keeps them.
 const WhereGitKeeps = "can be undone where git keeps the files"
@@ -110,7 +111,7 @@ func undo(effects []holdgate.Effect) string {
 		return func(e holdgate.Effect) bool { return e.Undoable == u }
 	}
 	if slices.ContainsFunc(effects, is(holdgate.UndoableNo)) {
-		return cannotBeUndone
+		return CannotBeUndone
 	}
 	if i := slices.IndexFunc(effects, is(holdgate.UndoableUnknown)); i >= 0 {
 		switch effects[i].Because {

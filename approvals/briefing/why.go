@@ -86,7 +86,10 @@ func (b *briefer) unknowns(f *holdgate.Facts) {
 	var words, files []string
 	for _, c := range f.Commands {
 		for _, w := range c.Unresolved {
-			words = append(words, brief(w))
+			if w = brief(w); w == "stdin" {
+				w = "what it is given to read (stdin)"
+			}
+			words = append(words, w)
 		}
 		files = append(files, c.Unbound...)
 	}
@@ -96,7 +99,7 @@ func (b *briefer) unknowns(f *holdgate.Facts) {
 // unknown says how many words and files are not known, and which.
 func (b *briefer) unknown(words, files int, which, whose string) {
 	if words > 0 {
-		b.because(verb(words, "word is", "words are") + " not known before it runs" + which)
+		b.because(verb(words, "part of it is", "parts of it are") + " not known before it runs" + which)
 	}
 	if files > 0 {
 		b.because("runs " + verb(files, "file", "files") + " whose content nobody was shown" + whose)

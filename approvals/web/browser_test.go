@@ -192,6 +192,12 @@ func TestNothingIsDecidedByAccident(t *testing.T) {
 	if !value(t, ctx, chromedp.Evaluate[bool](closed)) {
 		t.Error("it has changed, and can be approved")
 	}
+	// What was written stays with the request as it is now, which is read anew.
+	shut := value(t, ctx, chromedp.Evaluate[bool](`document.querySelector("#notice button").click(); `+closed))
+	browse(t, ctx, visible(`//p[contains(., "bob is looking at it")]`), visible(`button[value=approve]:not([disabled])`))
+	if words := value(t, ctx, chromedp.Evaluate[string](`document.querySelector("#text").value + "|" + document.querySelector("#notice").textContent`)); words != "fine|" || !shut {
+		t.Errorf("the words and the notice: %q; it was closed meanwhile: %v", words, shut)
+	}
 	other.answer(r, "decision", "deny")
 	browse(t, ctx, visible(`//p[@class="done" and contains(., "denied by bob")]`))
 }

@@ -39,7 +39,9 @@ type house struct {
 	http    *httptest.Server
 	known   atomic.Pointer[[]api.Credential]
 	digests int
-	facts   holdgate.Facts // of the calls that are held from now on
+	facts   holdgate.Facts // of the calls that are held from now on, and by whom and where, by its own word
+	program string
+	said    string
 	log     *audit.Log
 	store   store.Store
 }
@@ -150,7 +152,7 @@ func (h *house) holdCall(who approvals.Caller, risk holdgate.Risk, call holdgate
 	call.Agent, call.Session, call.Door, call.Time = who.Agent, who.Session, who.Door, time.Now()
 	facts := h.facts
 	r, err := x.RequestApproval(ctx, approvals.HeldCall{Call: call, Decision: holdgate.Decision{Action: holdgate.Hold, Rule: "files.delete", Reason: "deletes files", Risk: risk, Hold: spec,
-		Facts: &facts}})
+		Facts: &facts}, Program: h.program, Said: h.said})
 	must(h.t, err)
 	return r
 }
@@ -412,7 +414,7 @@ func TestSeveralAtOnce(t *testing.T) {
 			t.Errorf("%s is not on the page", r.ID)
 		}
 	}
-	for _, says := range []string{`class="missing"><li>1 word is not known`, "<li>files.delete: deletes files", "cannot be undone", "left, then it is denied", "its word, not checked"} {
+	for _, says := range []string{`class="missing"><li>1 part of it is not known`, "<li>files.delete: deletes files", "cannot be undone", "left, then it is denied", "its word, not checked"} {
 		if got := strings.Count(page, says); got != len(list) {
 			t.Errorf("%d of %d say %q", got, len(list), says)
 		}

@@ -43,7 +43,7 @@ func TestVotesAreSigned(t *testing.T) {
 	old := h.hold(holdgate.RiskMedium, `{"command":"old"}`, signs)
 
 	register := func(keys int) passkeys.Key {
-		browse(t, ctx, click(`form[data-passkey=new] button`), visible(`//ul[@class="keys"]/li[`+string(rune('0'+keys))+`]`))
+		browse(t, ctx, click(`form[data-passkey=new] button`), visible(`//ul[@class="passkeys"]/li[`+string(rune('0'+keys))+`]`))
 		all, err := h.queue.Passkeys.List(t.Context(), "ada")
 		must(t, err)
 		if len(all) != keys {
@@ -53,10 +53,13 @@ func TestVotesAreSigned(t *testing.T) {
 	}
 	browse(t, ctx, chromedp.Navigate(h.link("ada", "/people")), visible(`form[data-passkey=new]`))
 	key := register(1)
-	if says := value(t, ctx, chromedp.TextContent(`.keys pre`)); says != "people:\n  ada: {roles: [approve, admin], passkeys: [\""+key.Fingerprint+"\"]}" {
+	if says := value(t, ctx, chromedp.TextContent(`.passkeys pre`)); says != "people:\n  ada: {roles: [approve, admin], passkeys: [\""+key.Fingerprint+"\"]}" {
 		t.Errorf("what to write into the configuration is %q", says)
 	}
 	picture(t, ctx, "passkeys-1280")
+	browse(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), visible(`//ul[@class="passkeys"]//button[contains(., "Remove")]`))
+	picture(t, ctx, "passkeys-390")
+	browse(t, ctx, chromedp.EmulateViewport(1280, 800))
 
 	r := h.hold(holdgate.RiskMedium, `{"command":"make deploy"}`, signs)
 	origin, _, _ := strings.Cut(h.link("ada", "/"), "/open")

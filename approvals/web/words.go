@@ -43,6 +43,9 @@ var words = template.FuncMap{
 		return "waits for a person"
 	},
 	"who":     who,
+	"asker":   asker,
+	"door":    cameBy,
+	"final":   func(undo string) bool { return undo == briefing.CannotBeUndone },
 	"silence": silence,
 	"can": func(list []string, way string) bool {
 		return strings.Contains(","+strings.Join(list, ",")+",", ","+way+",")
@@ -156,6 +159,33 @@ func who(a approvals.AgentRef) string {
 	return s
 }
 
+// asker says who asks, and how far that is proven.
+func asker(r approvals.Request) string {
+	name := visible(r.Agent.ID)
+	switch program := r.Briefing.Place.Program; {
+	case r.Agent.Proven:
+		return who(r.Agent) + " asks."
+	case program != "":
+		name = program
+	case r.Agent.ID == holdgate.AgentDefault:
+		return "A program that gives no name asks."
+	}
+	return "A program that calls itself " + name + " asks. Nobody has proven which."
+}
+
+// cameBy says how a call came to Holdgate.
+func cameBy(name string) string {
+	words, ok := map[string]string{
+		"base_url": "an answer of its model, which it asks through Holdgate", "forward": "Holdgate as its proxy", "transparent": "a connection that was led to Holdgate",
+		"mcp": "an MCP server, which it asks through Holdgate", "stdio": "an MCP server that holdgate mcp started", "acp": "its editor, which it asks through Holdgate",
+		"hook": "a hook, which it asks before it acts", "agents": "it asked Holdgate itself", "authzen": "a gateway that asks Holdgate", "ext_authz": "Envoy, which asks Holdgate",
+	}[name]
+	if !ok {
+		return visible(name)
+	}
+	return words + " (" + name + ")"
+}
+
 // silence says what happens where nobody answers.
 func silence(r approvals.Request) string {
 	if r.OnTimeout == holdgate.TimeoutApprove.String() {
@@ -191,7 +221,7 @@ func missing(b approvals.Briefing) (list []string) {
 		{b.Counts.Redacted, "value is hidden by policy", "values are hidden by policy"},
 		{b.Counts.Cut, "character is left out", "characters are left out"},
 		{b.Counts.Commands, "command is not listed", "commands are not listed"},
-		{b.Counts.Unresolved, "word is not known before it runs", "words are not known before it runs"},
+		{b.Counts.Unresolved, "part of it is not known before it runs", "parts of it are not known before it runs"},
 		{b.Counts.Unbound, "file is run whose content nobody was shown", "files are run whose content nobody was shown"},
 	} {
 		switch m.n {

@@ -16,6 +16,36 @@
     if (!r.ok) throw new Error(body.detail || "The sidecar refused it.");
     return body;
   }
+
+  // A notice says what is wrong with what was just done, for some seconds or until something
+  // is written. What stays wrong stands until it is right again.
+  const shown = 6000;
+  let lost = false; // events do not come
+  let changed = false; // what is on the screen is not how it is now
+  let passing = 0; // ends what is told for some seconds
+  const panel = () => { const p = $(".ask > form.answer"); return p && getComputedStyle(p).position === "fixed" ? p.offsetHeight : 0; };
+  function show(text, ...more) {
+    const n = $("#notice");
+    n.replaceChildren(text, ...more);
+    n.style.bottom = panel() + 14 + "px"; // above the answer, never on it
+  }
+  function stand() {
+    clearTimeout(passing);
+    passing = 0;
+    if (lost) return show("Not connected: what you see may be old.");
+    if (!changed) return show("");
+    const b = document.createElement("button");
+    b.textContent = "Show it";
+    b.onclick = () => refresh(true).catch((e) => tell("Not shown: " + e.message));
+    show("This request has changed. ", b);
+  }
+  function tell(text) {
+    clearTimeout(passing);
+    passing = setTimeout(stand, shown);
+    show(text);
+  }
+  addEventListener("input", () => { if (passing) stand(); });
+
   function hide(form, name, value) {
     const i = $(`input[type=hidden][name=${name}]`, form) || form.appendChild(document.createElement("input"));
     i.type = "hidden"; i.name = name; i.value = value;
@@ -37,7 +67,7 @@
       if (submitter && submitter.name) hide(form, submitter.name, submitter.value);
       form.submit();
     } catch (e) {
-      $("#notice").textContent = "Not signed: " + e.message;
+      tell("Not signed: " + e.message);
     }
   }
   addEventListener("submit", (e) => {
@@ -64,7 +94,7 @@
       hide(form, "subscription", JSON.stringify(subscription));
       form.submit();
     } catch (err) {
-      $("#notice").textContent = "Not notified: " + err.message;
+      tell("Not notified: " + err.message);
     }
   });
 
@@ -89,7 +119,6 @@
   sessionStorage.removeItem("asked");
 
   let armed = 0; // when answers are taken
-  let changed = false; // what is on the screen is not how it is now
   // The end of each part of the call must have been on the screen before it is approved.
   const unread = new Set();
   let eyes = null;
@@ -106,14 +135,13 @@
   function read() {
     if (eyes) eyes.disconnect();
     unread.clear();
-    const panel = $(".ask > form.answer"), last = $(".unread");
-    const below = panel && getComputedStyle(panel).position === "fixed" ? panel.offsetHeight : 0;
+    const last = $(".unread");
     eyes = new IntersectionObserver((list) => {
       for (const e of list) if (e.isIntersecting) { unread.delete(e.target); eyes.unobserve(e.target); }
       if (last && !last.hidden && !unread.size) arm(); // what was scrolled to has just come up
       else enable();
       if (last) last.hidden = !unread.size;
-    }, { rootMargin: `0px 0px -${below}px 0px` });
+    }, { rootMargin: `0px 0px -${panel()}px 0px` });
     for (const end of all(".call pre .l:last-child, .batch .one pre .l:last-child")) { unread.add(end); eyes.observe(end); }
   }
   const ready = () => performance.now() >= armed && !changed;
@@ -133,8 +161,6 @@
     }
   }
 
-  function tell(text) { $("#notice").textContent = text; }
-
   // fresh is the same page as it is now.
   async function fresh() {
     const r = await fetch(location.href, { headers: { Accept: "text/html" } });
@@ -142,7 +168,9 @@
     return new DOMParser().parseFromString(await r.text(), "text/html");
   }
 
-  async function refresh() {
+  // refresh shows the page as it is now. What somebody writes on is not taken from under
+  // their hands: they are told, and ask for it.
+  async function refresh(asked) {
     const live = $("[data-live]");
     if (!live) return;
     const doc = await fresh();
@@ -161,14 +189,17 @@
       if (at) { const same = all("a", now).find((a) => a.getAttribute("href") === at); if (same) same.focus(); }
     } else if (now.dataset.state !== live.dataset.state) {
       const typed = all("textarea, input:not([type=hidden])", live).some((f) => f.type === "checkbox" || f.type === "radio" ? f.checked !== f.defaultChecked : f.value !== f.defaultValue);
-      if (typed && now.dataset.state.startsWith("pending")) {
+      if (!asked && typed && now.dataset.state.startsWith("pending")) {
         changed = true;
-        for (const b of all(".answer .buttons button")) b.disabled = true;
-        tell("This request has changed. Load the page again to see it.");
+        enable();
+        stand();
         return;
       }
+      // Words stay. What makes sure that the call was read is done anew.
+      for (const f of all("textarea, input[name=artifacts]", live)) { const same = $(`[name="${f.name}"]`, now); if (same) same.value = f.value; }
       live.replaceWith(now);
-      tell("");
+      changed = false;
+      stand();
       read();
       arm();
     }
@@ -180,11 +211,10 @@
   function listen() {
     if (!$("[data-live]")) return;
     const es = new EventSource("/live");
-    let lost = false;
     for (const type of ["message", "approval.requested", "approval.voted", "approval.decided", "approval.claimed", "approval.unclaimed", "approval.delegated", "approval.deferred", "approval.left",
       "approval.extended", "approval.escalated", "config.changed", "passkey.changed", "agent.paused", "agent.resumed", "agent.stopped", "session.changed", "message.sent", "finding"]) es.addEventListener(type, soon);
-    es.onopen = () => { if (lost) { lost = false; tell(""); soon(); } };
-    es.onerror = () => { lost = true; tell("Not connected: what you see may be old."); };
+    es.onopen = () => { if (lost) { lost = false; stand(); soon(); } };
+    es.onerror = () => { lost = true; stand(); };
     addEventListener("pagehide", () => es.close());
   }
 
@@ -233,7 +263,7 @@
       e.target.elements.text.focus();
     }
   }, true); // before the form is signed
-  addEventListener("pageshow", () => { changed = false; arm(); });
+  addEventListener("pageshow", () => { changed = false; stand(); arm(); });
   tick();
   setInterval(tick, 1000);
   read();

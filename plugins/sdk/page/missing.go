@@ -26,7 +26,7 @@ func missing(n sdk.Notice, reasons bool) string {
 		{c.Redacted, "value hidden by policy", "values hidden by policy"},
 		{c.Cut, "character more", "characters more"},
 		{c.Commands, "command not listed", "commands not listed"},
-		{c.Unresolved, "word not known before it runs", "words not known before it runs"},
+		{c.Unresolved, "part not known before it runs", "parts not known before it runs"},
 		{c.Unbound, "file whose content nobody was shown", "files whose content nobody was shown"},
 	} {
 		switch m.n {
