@@ -2,6 +2,7 @@ package holdgate_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"github.com/holdgate/holdgate/docs/docstest"
 	"github.com/holdgate/holdgate/store/audit"
@@ -70,13 +73,7 @@ func prose(text string) (list []paragraph) {
 	return list
 }
 
-var (
-	linkTarget  = regexp.MustCompile(`\]\([^)]*\)`)
-	inlineCode  = regexp.MustCompile("`[^`]*`")
-	htmlTag     = regexp.MustCompile(`<[^>]*>`)
-	sentenceEnd = regexp.MustCompile(`[.!?]["')*]*\s+`)
-	oneWord     = regexp.MustCompile(`[\pL\pN][\pL\pN'’-]*`)
-)
+var linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
 
 // A reader reads each sentence once: none has more than 30 words, where what stands in
 // backticks is one. No line is longer than 100 columns, but in tables and code.
@@ -89,11 +86,8 @@ func TestPagesReadWell(t *testing.T) {
 					lines = append(lines, fmt.Sprintf("%s:%d: the line has %d columns, more than 100", name, p.line+i, n))
 				}
 			}
-			whole := inlineCode.ReplaceAllString(htmlTag.ReplaceAllString(linkTarget.ReplaceAllString(strings.Join(p.lines, " "), "]"), ""), "code")
-			for _, s := range sentenceEnd.Split(whole, -1) {
-				if n := len(oneWord.FindAllString(s, -1)); n > 30 {
-					sentences = append(sentences, fmt.Sprintf("%s:%d: a sentence has %d words, more than 30: %.80s ...", name, p.line, n, strings.TrimSpace(s)))
-				}
+			for _, s := range docstest.TooLong(strings.Join(p.lines, " ")) {
+				sentences = append(sentences, fmt.Sprintf("%s:%d: %s", name, p.line, s))
 			}
 		}
 		if found := slices.Concat(lines, sentences); len(found) > 0 {
@@ -199,8 +193,33 @@ func TestTheDemoSaysThatItCompiles(t *testing.T) {
 	}
 }
 
+// On a terminal it names what it compiles, and keeps what went wrong.
+func TestTheDemoNamesWhatItCompiles(t *testing.T) {
+	dir := t.TempDir()
+	program := "#!/bin/sh\nif [ $1 = build ]; then printf 'go: downloading m v1\\nexample/one\\nexample/two\\nx.go:1: bad word\\n' >&2; fi\necho \"go $*\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "deploy/demo")
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	defer screen.Close()
+	out, _ := io.ReadAll(screen) // it ends with an error where the terminal does
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"Compiling Holdgate.", "1: v1", "3: example/two", "\x1b[Kx.go:1: bad word\r\n", "go run ./cmd/holdgate demo"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %q: %q", want, out)
+		}
+	}
+}
+
 // The glossary explains each term in backticks that is Holdgate's own: a value that the APIs or keys
-// of the configuration choose from, or a type of entry of the log. Commands, flags, files, keys, rules
+// of the configuration choose from, or the policy's schemas, or a type of entry of the log. Commands, flags, files, keys, rules
 // and code explain themselves where they stand.
 func TestTheGlossaryHasTheTermsOfThePages(t *testing.T) {
 	all := pages(t)
@@ -212,6 +231,11 @@ func TestTheGlossaryHasTheTermsOfThePages(t *testing.T) {
 	values := map[string]bool{}
 	for _, document := range references {
 		for _, value := range enumerated(readOpenAPI(t, document)) {
+			values[value] = true
+		}
+	}
+	for _, schema := range []string{"input", "decision", "settings"} {
+		for _, value := range enumerated(readOpenAPI(t, "policies/schemas/"+schema+"/"+schema+".json")) {
 			values[value] = true
 		}
 	}

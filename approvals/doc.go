@@ -46,9 +46,9 @@
 // the others are asked about the edited call, in which the editor has voted.
 //
 // Only people with the role to approve ever approve, choose or edit; whoever may
-// operate may say no. A vote counts as long as its voter may give it. A demand
-// that cannot be checked, and one that nobody meets, are not met: the
-// request says so, and can only be denied, steered or run out.
+// operate may say no. A vote counts as long as its voter may give it. If a
+// demand cannot be checked, or no one qualifies, the request cannot be approved.
+// It says so, and can only be denied, steered or run out.
 //
 // A claim keeps silence from ending a request, for half an hour at most; then
 // the request's whole window begins anew.
@@ -61,7 +61,7 @@
 //
 // # Asked once
 //
-// A call of an MCP server's tool comes by twice: in the model's answer, and at
+// A call of an MCP server's tool is seen twice: in the model's answer, and at
 // the server's door. Where a person has approved it in the answer, its use
 // leaves a pass for its twin, the same call as the server knows it
 // ([Exchange.Borrow]). It counts once, within ten minutes, for the same agent as

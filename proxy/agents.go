@@ -121,7 +121,7 @@ func (a agents) decided(ctx context.Context, x *gate.Exchange, q *gate.Evaluatio
 	if !q.Released() {
 		o = holdgate.Outcome{Decision: holdgate.AnswerDeny, Reason: strings.TrimPrefix(q.Verdict().Notice, wire.Mark)}
 	}
-	// What comes by later may meet a condition that what the agent named did not.
+	// A later call may meet the gate's condition where what the agent named did not.
 	passes := a.s.c.Queue.Gates().Of(q.Call.Gate.Type).When == nil && q.Call.Gate.Type != sessions.GateQuestion
 	kept, err := a.s.c.Queue.Sessions.GateDecided(ctx, x.From().Caller, q.Call.Gate.Type, o, passes)
 	if err != nil {

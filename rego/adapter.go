@@ -13,7 +13,7 @@ import (
 )
 
 // Adapter names a shape in which policies for other programs say what they
-// decide. An adapted policy lies over the shipped pack like own rules: what it
+// decide. An adapted policy is added to the shipped pack, as own rules are: what it
 // denies is denied and what it wants approved is held; what it allows, or has
 // no opinion on, is for the pack to say.
 type Adapter string

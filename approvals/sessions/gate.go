@@ -57,8 +57,7 @@ type Gate struct {
 	Lasts time.Duration `yaml:"-"`
 }
 
-// onceLasts is how long a gate stays passed at which work comes by again and
-// again: long enough for what the agent asked to do.
+// onceLasts is how long a gate stays passed that work passes again and again: long enough for what the agent asked to do.
 const onceLasts = 10 * time.Minute
 
 // own are the types that are known without configuration.
@@ -138,7 +137,7 @@ func (g Gate) check() error {
 	return g.When.check()
 }
 
-// under is the gate with what another says laid over it.
+// under is the gate with the settings of another added, which win.
 func (g Gate) under(o Gate) Gate {
 	if o.Enabled != nil {
 		g.Enabled = o.Enabled

@@ -6,9 +6,11 @@
 package docstest
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -64,6 +66,29 @@ func Blocks(page string) (list []Block) {
 			list, b = append(list, *b), nil
 		case b != nil:
 			b.Text += strings.TrimPrefix(line, indent)
+		}
+	}
+	return list
+}
+
+// MostWords is how many words a sentence has at most, so that it is read once.
+const MostWords = 30
+
+var (
+	linkTarget  = regexp.MustCompile(`\]\([^)]*\)`)
+	inlineCode  = regexp.MustCompile("`[^`]*`")
+	htmlTag     = regexp.MustCompile(`<[^>]*>`)
+	sentenceEnd = regexp.MustCompile(`[.!?]["')*]*\s+`)
+	oneWord     = regexp.MustCompile(`[\pL\pN][\pL\pN'’-]*`)
+)
+
+// TooLong are the sentences of a paragraph that have too many words, each with their number. What stands
+// in backticks is one word.
+func TooLong(paragraph string) (list []string) {
+	whole := inlineCode.ReplaceAllString(htmlTag.ReplaceAllString(linkTarget.ReplaceAllString(paragraph, "]"), ""), "code")
+	for _, s := range sentenceEnd.Split(whole, -1) {
+		if n := len(oneWord.FindAllString(s, -1)); n > MostWords {
+			list = append(list, fmt.Sprintf("a sentence has %d words, more than %d: %.80s ...", n, MostWords, strings.TrimSpace(s)))
 		}
 	}
 	return list

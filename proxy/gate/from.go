@@ -50,7 +50,7 @@ func (f From) turns() []string {
 	return f.Turns()
 }
 
-// A Place is where a call was seen. One tool call comes by twice, and what people
+// A Place is where a call was seen. One tool call is seen twice, and what people
 // say of it in the model's answer counts for it at the door of its server.
 type Place int
 

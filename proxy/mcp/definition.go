@@ -12,7 +12,7 @@ import (
 
 // Tools reads the list of tools in one message that a server sent. It is known
 // by its form, a result with an array of tools, so that it need not be known
-// what was asked: clients take an answer from whichever stream it comes by.
+// what was asked: clients take an answer from any stream.
 // ok is false where no client could read the message as one; an error says that
 // some could, and that two readers could take it differently.
 //

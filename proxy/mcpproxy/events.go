@@ -122,8 +122,8 @@ func (m *relay) eventData(ctx context.Context, ev wire.Event) ([]byte, error) {
 	return m.fromServer(ctx, ev.Data)
 }
 
-// fromServer is where everything that a server sends comes by: a document, or
-// the data of one event. It returns what goes on to the client, which is nil
+// fromServer takes everything that a server sends: a document, or the data of one
+// event. It returns what goes on to the client, which is nil
 // where nothing does; an error says that nothing may.
 func (m *relay) fromServer(ctx context.Context, data []byte) ([]byte, error) {
 	msgs, batch, err := mcp.ParseServer(data)

@@ -3,8 +3,8 @@
 // A [Proxy] takes a request from its door once who asks and where it goes are known. Its
 // messages are read and parsed, each that asks for something is decided, those that are
 // held wait, and the body goes on as it came, or an answer in its place
-// (exchange.run). What the server answers, and what it asks of the client, is judged
-// where it comes by (exchange.fromServer).
+// (exchange.run). Each answer of the server, and each question to the client,
+// is judged too (exchange.fromServer).
 //
 // A held call waits on its own connection, as a task of the protocol's, or until the
 // client makes the same call again. Servers on standard streams are served by package

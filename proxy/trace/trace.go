@@ -67,7 +67,7 @@ func of(ctx context.Context) *followed {
 	return f
 }
 
-// Begin begins to follow a request, which comes by a door and asks for something: it has a
+// Begin begins to follow a request, which came to a door and asks for something: it has a
 // span from now on. A nil tracer makes no spans. What is returned ends it.
 func Begin(r *http.Request, t trace.Tracer, h http.Header, door string) (*http.Request, func()) {
 	ctx, end := Follow(r.Context(), t, r.Method, r.Header, h)

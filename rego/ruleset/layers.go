@@ -38,7 +38,7 @@ func IsWhole(modules map[string]*ast.Module) bool {
 	return false
 }
 
-// CheckLayer makes sure that what lies over the pack has an effect: a rule
+// CheckLayer makes sure that what is added to the pack has an effect: a rule
 // that nobody asks would be missed only when it is needed.
 func CheckLayer(modules map[string]*ast.Module) error {
 	contributes := false

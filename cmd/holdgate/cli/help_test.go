@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/holdgate/holdgate/cmd/holdgate/cli/command"
+	"github.com/holdgate/holdgate/docs/docstest"
 )
 
 func TestHelpFitsATerminalAndHasExamples(t *testing.T) {
@@ -51,6 +53,32 @@ func fits(t *testing.T, name string, of any) {
 		if n := len([]rune(strings.TrimRight(line, "\n"))); n > helpWidth && !strings.HasPrefix(line, "  holdgate ") {
 			t.Errorf("%s --help has a line of %d columns: %s", name, n, line)
 		}
+	}
+}
+
+var helpList = regexp.MustCompile(`\n(?:\n| +|- )`)
+
+// What a help says is read once: no sentence of it has too many words.
+func TestHelpReadsWell(t *testing.T) {
+	sentences := 0
+	for _, c := range commands(&env{&command.Env{}}) {
+		eachShown("holdgate", c, func(name string, c *cli.Command) {
+			texts := append(helpList.Split(c.Description, -1), c.Usage)
+			for _, f := range c.VisibleFlags() {
+				if f, ok := f.(cli.DocGenerationFlag); ok {
+					texts = append(texts, f.GetUsage())
+				}
+			}
+			for _, text := range texts {
+				sentences++
+				for _, fault := range docstest.TooLong(strings.ReplaceAll(text, "\n", " ")) {
+					t.Errorf("%s --help: %s", name, fault)
+				}
+			}
+		})
+	}
+	if sentences < 300 {
+		t.Errorf("only %d texts were found", sentences)
 	}
 }
 

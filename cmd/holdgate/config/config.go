@@ -48,8 +48,8 @@ type Config struct {
 	Audit     Audit             `yaml:"audit"`
 	Sessions  Sessions          `yaml:"sessions"`
 	Run       Run               `yaml:"run"`
-	// Gates are types of gate by name: what is said here lies over what is known of
-	// the type, and what is not known is a type of its own.
+	// Gates are types of gate by name. The settings here are added to those of a type
+	// that is known, and win. A name that is not known is a new type.
 	Gates      map[string]Gate `yaml:"gates"`
 	Confidence Confidence      `yaml:"confidence"`
 	Prices     Prices          `yaml:"prices"`

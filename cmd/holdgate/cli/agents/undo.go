@@ -46,8 +46,8 @@ func undoCommand(e *env) *cli.Command {
 	}
 }
 
-const aboutCalls = "CALL is an agent's tool call or a request, as the audit log has it: what changed from when it was let\n" +
-	"go on until the next call of its session was. PATHs, in the working folder, narrow it further."
+const aboutCalls = "CALL is an agent's tool call or a request, by its id in the audit log. It stands for what changed\n" +
+	"between that call and the next one of its session. PATHs, in the working folder, narrow it further."
 
 // undoStore is the store of the state folder.
 func (e *env) undoStore(c *cli.Context) (*undo.Store, error) {

@@ -31,8 +31,8 @@ func (t *texts) Set(s string) error {
 // rememberFlags make a standing approval of an approval.
 func rememberFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on: exact (this very call), tool (any call of the tool that reaches no further), endpoint (any HTTP request of this method, host and path), " +
-			"/ARGUMENT or /ARGUMENT=VALUE (calls of this shape with that argument the same; repeatable)"},
+		&cli.GenericFlag{Name: "remember", Value: &texts{}, Usage: "always allow `WHAT` from now on. exact: this very call. tool: any call of the tool that reaches no further. endpoint: any HTTP request of this method, host and path. " +
+			"/ARGUMENT or /ARGUMENT=VALUE: calls of this shape with that argument the same; repeatable"},
 		&cli.StringFlag{Name: "scope", Value: string(record.ScopeSession), Usage: "`SCOPE` of what is remembered: task (until the agent's user says the next thing), session, or agent (in any session; a proven agent only)"},
 		&cli.StringFlag{Name: "for", Value: "8h", Usage: "`TIME` for which it is remembered: 30m, 8h, 7d"},
 		&cli.IntFlag{Name: "uses", Usage: "`NUMBER` of calls for which it is remembered, at most; 0: any number"},

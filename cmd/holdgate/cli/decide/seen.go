@@ -19,7 +19,7 @@ import (
 
 // digestFlag names what somebody has seen.
 func digestFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "digest", Usage: "decide only if this is the `DIGEST` of the call that you saw, or the first 12 characters or more of it; " +
+	return &cli.StringSliceFlag{Name: "digest", Usage: "decide only if the call that you saw has this `DIGEST`, of which 12 characters are enough; " +
 		"needed where there is no terminal to ask on"}
 }
 

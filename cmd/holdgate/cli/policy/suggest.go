@@ -22,9 +22,9 @@ func suggestCommand(e *env) *cli.Command {
 		UsageText: "holdgate policy suggest --since 30d",
 		Usage:     "name the exceptions that would have spared people the most questions",
 		Description: "Prints settings to look at and to add to a file of your own beside your rules. None\n" +
-			"of them would have let pass any call of the whole log that was denied, steered, edited\n" +
-			"or left to time out, and none is for programs, the network, secrets, gates, what is\n" +
-			"critical, or what is known only when it runs. --tests prints a Rego test of each.",
+			"of them would have let pass a call of the log that was denied, steered, edited or left\n" +
+			"to time out. None is for programs, the network, secrets, gates, what is critical, or\n" +
+			"what is known only when it runs. --tests prints a Rego test of each.",
 		Flags: []cli.Flag{
 			policyFlag(), command.JSONFlag(),
 			&cli.StringFlag{Name: "since", Usage: "questions since this `TIME`: 30d, or 2026-11-22", Value: "30d"},

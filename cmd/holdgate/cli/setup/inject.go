@@ -32,14 +32,15 @@ func injectCommand(e *env) *cli.Command {
 		UsageText: "holdgate inject < deployment.yaml | kubectl apply -f -",
 		Usage:     "put Holdgate into Kubernetes manifests",
 		Description: "Reads manifests from standard input and prints them with a Holdgate in each pod\n" +
-			"of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod: an init\n" +
-			"container that leads all TCP to Holdgate, Holdgate as a native sidecar (Kubernetes\n" +
-			"1.29), and its CA for every container. A ConfigMap for them comes first. All other\n" +
-			"documents are printed as they are. Printed manifests may be injected again.\n" +
-			"Another kind with containers in it is refused, unless --template names it.\n" +
-			"A pod that could go around Holdgate is refused: host network, privileged\n" +
-			"containers, capabilities that change rules or users, Holdgate's own user.\n" +
-			"DNS passes to the servers alone that the pod's own /etc/resolv.conf names, or --dns.\n" +
+			"of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod. A pod\n" +
+			"gets an init container that leads all TCP to Holdgate, Holdgate as a native\n" +
+			"sidecar (Kubernetes 1.29), and Holdgate's CA for every container. A ConfigMap for\n" +
+			"them comes first. All other documents are printed as they are. You can inject\n" +
+			"printed manifests again. Another kind with containers in it is refused, unless\n" +
+			"--template names it. A pod that could go around Holdgate is refused: one with the\n" +
+			"host network, privileged containers, capabilities that change rules or users, or\n" +
+			"Holdgate's own user. DNS passes only to the servers that the pod's own\n" +
+			"/etc/resolv.conf names, or --dns.\n" +
 			"The images are your own: deploy/image/build --push makes Holdgate's.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "dns", Usage: "let DNS pass to the server at `ADDRESS` alone; may be repeated; default: those of the pod's /etc/resolv.conf"},

@@ -50,9 +50,10 @@ func storeCommand(e *env) *cli.Command {
 			Name:      "keys",
 			UsageText: "holdgate store keys --from /etc/holdgate-shared",
 			Usage:     "put what sidecars of one store share into the state folder",
-			Description: "Takes secret.key, ca.pem, ca.key, approver.token, page-ca.pem, page-ca.key, db.url\n" +
-				"and db.password, as far as they are there, from a folder such as a mounted Secret.\n" +
-				"In the state folder they are for its owner alone. Run it before serve.",
+			Description: "Copies what sidecars share from a folder, such as a mounted Secret. These files\n" +
+				"are copied if they are there: secret.key, ca.pem, ca.key, approver.token,\n" +
+				"page-ca.pem, page-ca.key, db.url and db.password. In the state folder only the\n" +
+				"owner can read them. Run it before serve.",
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "the `FOLDER` that has them"},
 				command.JSONFlag(),

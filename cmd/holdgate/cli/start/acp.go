@@ -22,12 +22,12 @@ func acpCommand(e *env) *cli.Command {
 		UsageText: "holdgate acp -- gemini --acp",
 		Usage:     "stand between an editor and an agent that speak ACP",
 		ArgsUsage: "-- CMD ARGS",
-		Description: "An editor starts this in the place of CMD, an agent. Each permission that the\n" +
-			"agent asks for, and each file and command that it asks the editor for, is\n" +
-			"decided by the sidecar of the state folder; where none runs, one runs here for\n" +
-			"as long as CMD does. What is held is shown in the editor too. An answer there\n" +
-			"approves up to medium risk; rejecting always counts. Everything else passes as\n" +
-			"it comes. The exit code is CMD's.",
+		Description: "An editor starts this in the place of CMD, an agent. The sidecar of the state\n" +
+			"folder decides each permission that the agent asks for, and each file and\n" +
+			"command that it asks the editor for. If no sidecar runs, one runs here for as\n" +
+			"long as CMD does. The editor shows what is held, too. You can approve there up\n" +
+			"to medium risk, and always reject. Everything else passes as it comes. The exit\n" +
+			"code is CMD's.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "policy", Usage: "rules of your own, where a sidecar is started: a `FILE, FOLDER or BUNDLE`"},
 			&cli.BoolFlag{Name: "trust-writable-policy", Usage: "take rules, configuration and plugins that lie in the working folder"},

@@ -22,11 +22,11 @@ func doctorCommand(e *env) *cli.Command {
 		UsageText: "holdgate doctor claude",
 		Usage:     "check this machine's sandbox, and what Holdgate sees of an agent",
 		ArgsUsage: "[AGENT]",
-		Description: "It confines a process that does nothing, in each of the ways that run knows.\n" +
-			"For an agent (" + strings.Join(launch.Known(), ", ") + ", or any other program) it\n" +
-			"says how that is led to Holdgate, what policy sees of it and what not, and what\n" +
-			"can be done about that. The exit code is 0 where strong confinement can be had,\n" +
-			"and 1 otherwise.",
+		Description: "Sandboxes a process that does nothing, in each of the ways that run knows. Name\n" +
+			"an agent (" + strings.Join(launch.Known(), ", ") + ", or any other program) to\n" +
+			"see how it is led to Holdgate. doctor then also says what policy sees of the\n" +
+			"agent, what it does not see, and what you can do about that. The exit code is 0\n" +
+			"if the sandbox can be strong here, and 1 otherwise.",
 		Flags: []cli.Flag{command.JSONFlag(),
 			&cli.StringFlag{Name: "bundle", Usage: "write a report for others to read into `FILE`, a new .tar.gz without secrets"}},
 		Action: e.examine,

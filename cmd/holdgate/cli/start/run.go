@@ -25,10 +25,10 @@ func runCommand(e *env) *cli.Command {
 		Usage:     "run an agent behind Holdgate, and be asked in the same terminal",
 		ArgsUsage: "-- CMD ARGS",
 		Description: "Uses the sidecar of the state folder, or starts one for as long as CMD runs.\n" +
-			"CMD is led to it by variables of its environment, and the kernel keeps it\n" +
-			"from going around: whatever it connects to goes through Holdgate, it writes\n" +
-			"where it works and nowhere else, and sees nothing of Holdgate's own. holdgate\n" +
-			"doctor says whether this machine can do that. The exit code is CMD's.",
+			"Variables of its environment lead CMD to Holdgate, and a sandbox of the kernel\n" +
+			"keeps it from going around. Whatever CMD connects to goes through Holdgate. It\n" +
+			"writes in the working folder alone, and sees no files of Holdgate's own.\n" +
+			"holdgate doctor says whether this machine can do that. The exit code is CMD's.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "confine", Usage: "how CMD is confined: `strong`, or weak, which leaves more open", Value: confine.Strong},
 			&cli.BoolFlag{Name: "unconfined", Usage: "run CMD without any confinement"},

@@ -25,8 +25,8 @@ func serveCommand(e *env) *cli.Command {
 		Description: "Prints one line of JSON for each listener when it is ready, and ends on SIGTERM.\n" +
 			"What is held when it ends is there again when it starts. SIGHUP has the\n" +
 			"configuration read again at once, and does not end it. With --replace it\n" +
-			"takes the place of the sidecar that runs on the state folder: no connection\n" +
-			"is refused meanwhile, and if this one does not start the other goes on.",
+			"takes the place of the sidecar that runs on the state folder. No connection\n" +
+			"is refused meanwhile. If this one does not start, the other goes on.",
 		Flags:  serveFlags(),
 		Action: func(c *cli.Context) error { return e.serve(c) },
 	}
