@@ -3,6 +3,7 @@ package holdgate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,16 @@ const (
 	RuleStopped     = "holdgate.stopped"      // people have stopped the agent
 )
 
+// RedactCredentials in a Decision's Redact has the credentials in a tool's arguments taken
+// out of the texts that they are in, and nothing else. It is no JSON pointer.
+const RedactCredentials = "credentials"
+
+// Hides reports whether a part of the call is hidden as a whole, so that nothing that may quote
+// it is shown. Credentials that are taken out of a text hide no more than themselves.
+func (d *Decision) Hides() bool {
+	return slices.ContainsFunc(d.Redact, func(p string) bool { return p != RedactCredentials })
+}
+
 // A Decision is what policy says of a call.
 type Decision struct {
 	Action Action
@@ -95,7 +106,7 @@ type Decision struct {
 	// must have been shown them.
 	Also []Finding
 	// Redact lists JSON pointers into the input whose values reach no log and
-	// no screen.
+	// no screen; [RedactCredentials] among them says it of credentials in a tool's arguments.
 	Redact []string
 	// Taint is what the session is in touch with once the call has gone on:
 	// "untrusted", "private", "secrets", or a word of a policy's own.

@@ -48,7 +48,7 @@ var imports = map[string][]string{
 	"approvals/tasks":           {".", "approvals/record", "store"},
 	"approvals/tools":           {".", "approvals/record", "store", "store/audit"},
 	"approvals/grants":          {".", "approvals/people", "approvals/record", "approvals/redact", "store", "store/audit"},
-	"approvals/redact":          {"."},
+	"approvals/redact":          {".", "rego/facts/secrets"},
 	"approvals/quota":           {"approvals/record"},
 	"approvals/members":         {"approvals/record", "store"},
 	"approvals/agents":          {".", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},

@@ -55,7 +55,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	if e.o.OnEvaluated != nil {
 		e.o.OnEvaluated(ctx, time.Since(began), d.Rule == holdgate.RulePolicyError)
 	}
-	p.hide(ctx, in, f, err, &d)
+	shown := p.hide(ctx, in, f, err, &d)
 	d.Leaves = f.Leaves
 	if d.Action == holdgate.Allow && err == nil {
 		d.Later = p.later(in, f)
@@ -71,6 +71,7 @@ func (e *Engine) Decide(ctx context.Context, in Input) holdgate.Decision {
 	}
 	if d.Action == holdgate.Hold {
 		f.Effects = p.shown(in.Call, f)
+		f = shown(f)
 		d.Facts = &f
 	}
 	if logs {

@@ -16,6 +16,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/server"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 	"github.com/holdgate/holdgate/rego/verdict"
 )
 
@@ -103,7 +104,13 @@ func logged(input ast.Value, d holdgate.Decision) (shown any, left []string, err
 	if err != nil {
 		return nil, nil, fmt.Errorf("converting input: %w", err)
 	}
-	left = slices.Clone(d.Redact)
+	for _, p := range d.Redact {
+		if p == holdgate.RedactCredentials {
+			left = append(left, credentialTexts(v)...)
+		} else {
+			left = append(left, p)
+		}
+	}
 	if d.Rule == holdgate.RulePolicyError {
 		left = append(left, content...)
 	}
@@ -121,6 +128,24 @@ func logged(input ast.Value, d holdgate.Decision) (shown any, left []string, err
 	slices.Sort(left)
 	left = slices.Compact(left)
 	return without(v, pathsOf(left)), left, nil
+}
+
+// credentialTexts points at the texts of a tool's arguments that hold credentials, at all of
+// them where some could not be searched.
+func credentialTexts(input any) []string {
+	const root = "/tool/arguments"
+	o, _ := input.(map[string]any)
+	tool, _ := o["tool"].(map[string]any)
+	raw, err := json.Marshal(tool["arguments"])
+	found, ok := secrets.InArguments(context.Background(), raw)
+	if err != nil || !ok {
+		return []string{root}
+	}
+	var pointers []string
+	for _, f := range found {
+		pointers = append(pointers, root+f.Pointer)
+	}
+	return pointers
 }
 
 // plain is input as JSON's own types: a part of it may be of OPA's.

@@ -149,8 +149,8 @@ func TestWhereNoPolicyAnswersSecretsAreRedacted(t *testing.T) {
 		name, rules, command string
 		want                 []string
 	}{
-		{"an undefined decision", `decision := {"action": "allow"} if input.kind == "nothing"`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{"/tool/arguments/command"}},
-		{"an error that could quote it", `decision := {"action": "allow"} if not to_number(input.tool.arguments.command)`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{"/tool/arguments/command"}},
+		{"an undefined decision", `decision := {"action": "allow"} if input.kind == "nothing"`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{holdgate.RedactCredentials}},
+		{"an error that could quote it", `decision := {"action": "allow"} if not to_number(input.tool.arguments.command)`, "AWS_ACCESS_KEY_ID=" + key[:20] + " aws s3 ls", []string{holdgate.RedactCredentials}},
 		{"no secret", `decision := {"action": "allow"} if input.kind == "nothing"`, "ls", nil},
 		{"what could not be read", `decision := {"action": "allow"} if input.kind == "nothing"`, "ls '", []string{"/tool/arguments", "/tool/arguments_raw"}},
 	} {
@@ -183,15 +183,15 @@ func TestWhateverPolicySaysCredentialsAreRedacted(t *testing.T) {
 		secret string
 	}{
 		{"a policy that quotes arguments", `decision := {"action": "hold", "reason": input.tool.arguments.command, "hold": {"message": input.tool.arguments.command}}`,
-			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+			bashCall("echo " + key), []string{holdgate.RedactCredentials}, key},
 		{"one that quotes what facts joined", `decision := {"action": "deny", "reason": concat(" ", input.facts.commands[0].argv)}`,
 			bashCall(`curl -H "Authorization: Bear"'er ` + token[:9] + `''` + token[9:] + `' https://example.com/`), []string{"/tool/arguments/command"}, token},
 		{"one that quotes it in parts", `decision := {"action": "deny", "reason": input.tool.arguments.command}`,
 			bashCall(`A=AKIA; curl -u "${A}` + key[4:] + `" https://example.com/`), []string{"/tool/arguments/command"}, key[4:]},
 		{"an allow", `decision := {"action": "allow", "reason": input.tool.arguments.command}`,
-			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+			bashCall("echo " + key), []string{holdgate.RedactCredentials}, key},
 		{"an unknown word", `decision := {"action": input.tool.arguments.command}`,
-			bashCall("echo " + key), []string{"/tool/arguments/command"}, key},
+			bashCall("echo " + key), []string{holdgate.RedactCredentials}, key},
 		{"a gate, undefined", `decision := {"action": "allow"} if input.kind == "nothing"`,
 			holdgate.Call{Kind: holdgate.KindGate, Gate: gate}, []string{"/gate/message"}, key},
 		{"an HTTP request, undefined", `decision := {"action": "allow"} if input.kind == "nothing"`,
@@ -206,7 +206,9 @@ func TestWhateverPolicySaysCredentialsAreRedacted(t *testing.T) {
 			if diff := cmp.Diff(tt.want, d.Redact); diff != "" {
 				t.Errorf("redacted by a decision of %s (-want +got):\n%s", d.Rule, diff)
 			}
-			d.Facts = nil // they are shown to nobody where something is redacted
+			if d.Hides() {
+				d.Facts = nil // they are shown to nobody where a part is hidden as a whole
+			}
 			if said := fmt.Sprintf("%+v %s", d, d.Seen); strings.Contains(said, tt.secret) {
 				t.Errorf("the decision quotes the secret: %s", said)
 			}

@@ -10,12 +10,30 @@ import (
 )
 
 // hide adds to a decision what is redacted whatever policy says, and takes
-// credentials out of its texts. Err says why there are no facts.
-func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d *holdgate.Decision) {
+// credentials out of its texts. Err says why there are no facts. Shown are the facts without
+// credentials.
+func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d *holdgate.Decision) (shown func(facts.Facts) facts.Facts) {
+	shown = func(f facts.Facts) facts.Facts { return f }
+	var found []holdgate.FoundSecret // in a tool's arguments
+	searched, apart := true, true
+	if t := in.Call.Tool; t == nil || t.Arguments == nil {
+		searched = false
+	} else if len(f.Secrets) > 0 || secrets.Mentions(t.Arguments) {
+		found, searched = secrets.InArguments(ctx, t.Arguments)
+	}
+	var values []string
+	if len(f.Secrets)+len(found) > 0 {
+		values, apart = facts.Values(ctx, in.Call, p.place(in))
+	}
 	var hidden []string
 	switch {
 	case err != nil, d.Rule == holdgate.RulePolicyError && len(f.ParseErrors) > 0:
 		hidden = wholeContent(in.Call)
+	case searched && apart && !facts.CutShort(f):
+		if len(found) > 0 {
+			hidden = []string{holdgate.RedactCredentials}
+			shown = func(f facts.Facts) facts.Facts { return facts.Concealed(f, in.Call.Tool.Arguments, found, values) }
+		}
 	default:
 		hidden = credentials(ctx, in.Call, f)
 	}
@@ -24,12 +42,8 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 			d.Redact = append(slices.Clip(d.Redact), pointer)
 		}
 	}
-	if len(f.Secrets) == 0 && d.Rule == ruleDefault {
-		return // its reason quotes nothing
-	}
-	var values []string
-	if len(f.Secrets) > 0 {
-		values = facts.Values(ctx, in.Call, p.place(in))
+	if len(values) == 0 && d.Rule == ruleDefault {
+		return shown // its reason quotes nothing
 	}
 	d.Reason = secrets.Conceal(d.Reason, values)
 	d.Hold.Message = secrets.Conceal(d.Hold.Message, values)
@@ -39,6 +53,7 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 	for i := range d.Also {
 		d.Also[i].Reason = secrets.Conceal(d.Also[i].Reason, values)
 	}
+	return shown
 }
 
 // Conceal returns a text without what looks like a credential in it.

@@ -319,7 +319,7 @@ func TestPackRedactsCredentials(t *testing.T) {
 	c := bashCall("")
 	c.Tool = &holdgate.Tool{Name: "Write", Arguments: json.RawMessage(`{"file_path":"notes.txt","content":"AKIAIOSFODNN7EXAMPLE"}`)}
 	d := open(t, Options{}).Decide(t.Context(), Input{Call: c})
-	if diff := cmp.Diff([]string{"/tool/arguments/content"}, d.Redact); diff != "" {
+	if diff := cmp.Diff([]string{holdgate.RedactCredentials}, d.Redact); diff != "" {
 		t.Errorf("redacted (-want +got):\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
 // maxRepeats is how many calls a policy remembers, and maxRepeatArguments how
@@ -60,11 +61,11 @@ func (r *repeats) find(in Input) (holdgate.Decision, bool) {
 // arguments and the same facts, which are the same input to a policy that cannot
 // see arguments.
 func (r *repeats) findLike(in Input, f *facts.Facts) (holdgate.Decision, bool) {
-	if in.Call.Tool == nil || len(f.ParseErrors) > 0 {
+	if in.Call.Tool == nil || len(f.ParseErrors) > 0 || secrets.Mentions(in.Call.Tool.Arguments) { // what is hidden is in no fact
 		return holdgate.Decision{}, false
 	}
 	a := r.latest(in)
-	if a == nil || !reflect.DeepEqual(&a.facts, f) {
+	if a == nil || slices.Contains(a.decision.Redact, holdgate.RedactCredentials) || !reflect.DeepEqual(&a.facts, f) {
 		return holdgate.Decision{}, false
 	}
 	in = withoutArguments(distinguish(in))

@@ -174,7 +174,8 @@ type briefer struct {
 
 func newBriefer(redacted int, d holdgate.Decision) *briefer {
 	b := &briefer{show: d.Hold.Show, b: Briefing{Hidden: redacted, Counts: Counts{Redacted: redacted}, Whole: true}}
-	hidden := redacted > 0 || slices.ContainsFunc(d.Redact, func(p string) bool { return !strings.HasPrefix(p, "/tool/") })
+	hidden := redacted > 0 && (d.Hides() || len(d.Redact) == 0) ||
+		slices.ContainsFunc(d.Redact, func(p string) bool { return p != holdgate.RedactCredentials && !strings.HasPrefix(p, "/tool/") })
 	if d.Facts != nil && !hidden {
 		b.facts = d.Facts
 	}

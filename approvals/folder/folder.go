@@ -31,7 +31,7 @@ const (
 // Where policy hides a part of the call nothing is added.
 func Complete(b *briefing.Briefing, d holdgate.Decision) {
 	f := d.Facts
-	if f == nil || len(d.Redact) > 0 || len(f.ParseErrors) > 0 || b.Undo == "" {
+	if f == nil || d.Hides() || len(f.ParseErrors) > 0 || b.Undo == "" {
 		return
 	}
 	if g := deleted(f); g.files > 0 {

@@ -4,6 +4,7 @@ package redact
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
 // Hidden stands where policy hides a value.
@@ -19,8 +21,9 @@ const Hidden = "[redacted]"
 
 // Arguments returns the arguments of a tool call without the values that the
 // JSON pointers (RFC 6901, into the policy's input) name: each is replaced by
-// the string "[redacted]", everything else keeps its bytes. It is nil where
-// there are no arguments. A pointer that cannot be read hides everything.
+// the string "[redacted]", everything else keeps its bytes. For
+// [holdgate.RedactCredentials] each credential is replaced in the text that it is in. It
+// is nil where there are no arguments. A pointer that cannot be read hides everything.
 func Arguments(c holdgate.Call, pointers []string) json.RawMessage {
 	shown, _ := Call(c, pointers)
 	if shown.Tool == nil {
@@ -41,7 +44,7 @@ func Call(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 		m.text(&t.Name, "tool", "name")
 		m.text(&t.Server, "tool", "server")
 		t.Arguments = m.arguments(t.Arguments)
-		if t.ArgumentsRaw != "" && (m.covers("tool", "arguments_raw") || m.reaches("tool", "arguments")) {
+		if t.ArgumentsRaw != "" && (m.credentials || m.covers("tool", "arguments_raw") || m.reaches("tool", "arguments")) {
 			t.ArgumentsRaw = Hidden
 			m.hidden++
 		}
@@ -101,14 +104,19 @@ func Call(c holdgate.Call, pointers []string) (holdgate.Call, int) {
 
 // A mask hides what pointers name.
 type mask struct {
-	paths  [][]string
-	hidden int
+	paths       [][]string
+	credentials bool // those in arguments of tools
+	hidden      int
 }
 
 func newMask(pointers []string) *mask {
 	m := &mask{}
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for _, p := range pointers {
+		if p == holdgate.RedactCredentials {
+			m.credentials = true
+			continue
+		}
 		if !strings.HasPrefix(p, "/") {
 			m.paths = append(m.paths, nil) // the whole document, or no pointer at all
 			continue
@@ -148,10 +156,18 @@ func (m *mask) text(s *string, path ...string) {
 // arguments hides parts of a JSON document, all of it where it cannot be read.
 func (m *mask) arguments(raw json.RawMessage) json.RawMessage {
 	path := []string{"tool", "arguments"}
-	if raw == nil || !m.reaches(path...) {
+	if raw == nil || !m.credentials && !m.reaches(path...) {
 		return raw
 	}
 	w := maskWalk{mask: m, raw: raw, dec: jsontext.NewDecoder(bytes.NewReader(raw)), before: m.hidden}
+	if m.credentials {
+		found, ok := secrets.InArguments(context.Background(), raw)
+		if !ok {
+			m.hidden++
+			return json.RawMessage(strconv.Quote(Hidden))
+		}
+		w.conceal(found)
+	}
 	if err := w.value(path); err != nil {
 		m.hidden = w.before + 1
 		return json.RawMessage(strconv.Quote(Hidden))

@@ -53,16 +53,21 @@ func (m *mask) result(r *holdgate.Result, secrets bool) (body []byte, hidden int
 	own := mask{paths: m.paths}
 	w := maskWalk{mask: &own, raw: r.Body, dec: jsontext.NewDecoder(bytes.NewReader(r.Body))}
 	if secrets {
-		w.secrets = map[secretPlace][]holdgate.FoundSecret{}
-		for _, s := range r.Secrets {
-			at := secretPlace{s.Pointer, s.Name}
-			w.secrets[at] = append(w.secrets[at], s)
-		}
+		w.conceal(r.Secrets)
 	}
 	if err := w.value([]string{"result", "body"}); err != nil {
 		return nil, 1, false
 	}
 	return append(w.out, w.raw[w.copied:]...), own.hidden, true
+}
+
+// conceal has what was found hidden, each in the text that it is in.
+func (w *maskWalk) conceal(found []holdgate.FoundSecret) {
+	w.secrets = map[secretPlace][]holdgate.FoundSecret{}
+	for _, s := range found {
+		at := secretPlace{s.Pointer, s.Name}
+		w.secrets[at] = append(w.secrets[at], s)
+	}
 }
 
 // A secretPlace is a text in a result, or the name of the member there.

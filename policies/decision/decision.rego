@@ -173,6 +173,7 @@ hidden contains p if {
 	some p in d.redact
 }
 
+# Of a tool's arguments Holdgate itself hides the credentials, and only them.
 hidden contains p if {
 	some s in input.facts.secrets
 	p := concat("", [secret_root, s.pointer])
@@ -184,7 +185,7 @@ secret_root := "/gate" if {
 	input.kind == "http_request"
 } else := "/mcp" if {
 	input.kind == "mcp_request"
-} else := "/tool/arguments"
+}
 
 # METADATA
 # title: A decision whose texts do not say what the call would touch

@@ -2,11 +2,10 @@ package holdgate_test
 
 import data.holdgate
 
-test_credentials_that_leave_ask_and_are_redacted if {
+test_credentials_that_leave_ask if {
 	facts := {"secrets": [{"kind": "private_key", "pointer": "/body"}], "impact": {}}
 	decision := holdgate.decision with input as tool_call({"name": "send", "category": "message"}, facts)
 	decision.rule == "secrets.sent"
-	decision.redact == ["/tool/arguments/body"]
 }
 
 test_credentials_in_requests_are_redacted_where_they_stand if {

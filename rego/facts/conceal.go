@@ -3,6 +3,8 @@ package facts
 import (
 	"cmp"
 	"context"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,30 +15,107 @@ import (
 )
 
 // shortestValue is how long a credential is at least that is looked for by its value.
-const shortestValue = 6
+const shortestValue = 4
 
 // Values are the credentials in a call, and the texts that hold them, the
-// longest first, for [Conceal]. It works the facts out again.
-func Values(ctx context.Context, c holdgate.Call, o Options) []string {
+// longest first, for [Conceal]. It works the facts out again. apart says that taking
+// credentials out of each text of a tool's arguments leaves none of the facts': none is put
+// together from several texts or spelled in another way.
+func Values(ctx context.Context, c holdgate.Call, o Options) (values []string, apart bool) {
 	x := collect.New(ctx, o)
 	call(x, c)
-	values := slices.Clone(x.Held)
+	values = slices.Clone(x.Held)
 	for _, text := range x.Held {
-		spans, _ := secrets.Spans(text)
-		for _, s := range spans {
-			values = append(values, text[s.Start:s.End])
-		}
+		values = append(values, spansOf(text)...)
 	}
+	var args any
 	if c.Tool != nil {
-		if args, ok := decodeObject(c.Tool.Arguments); ok {
+		if o, ok := decodeObject(c.Tool.Arguments); ok {
+			args = o
 			for _, s := range x.Facts.Secrets {
-				values = append(values, textsAt(args, s.Pointer)...)
+				values = append(values, textsAt(o, s.Pointer)...)
 			}
 		}
 	}
+	texts := textsAt(args, "")
+	apart = args != nil
+	shown := make([]string, len(texts))
+	for i, text := range texts {
+		shown[i] = secrets.Conceal(text, nil)
+		values = append(values, spansOf(text)...)
+	}
+	for _, held := range x.Held {
+		in := func(text string) bool { return strings.Contains(text, held) }
+		apart = apart && slices.ContainsFunc(texts, in) && !slices.ContainsFunc(shown, in)
+	}
 	values = slices.DeleteFunc(values, func(v string) bool { return len(v) < shortestValue })
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	return slices.Compact(values)
+	return slices.Compact(values), apart
+}
+
+// Concealed are facts for people, without the credentials that were found in the call and
+// the values of [Values].
+func Concealed(f Facts, arguments []byte, found []holdgate.FoundSecret, values []string) Facts {
+	args, _ := decodeObject(arguments)
+	var short []string // is looked for where it is a word, or an option's value, alone
+	for _, s := range found {
+		for _, text := range textsAt(args, s.Pointer) {
+			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; v != "" && len(v) < shortestValue {
+				short = append(short, regexp.QuoteMeta(v))
+			}
+		}
+	}
+	change := func(s string) string { return secrets.Conceal(s, values) }
+	if len(short) > 0 {
+		word := regexp.MustCompile(`(^|\W|\W-\w)(?:` + strings.Join(short, "|") + `)(\W|$)`)
+		change = func(s string) string { return word.ReplaceAllString(secrets.Conceal(s, values), "${1}[redacted]${2}") }
+	}
+	return concealed(reflect.ValueOf(f), change).Interface().(Facts)
+}
+
+// concealed is a copy of a value with each string in it changed.
+func concealed(v reflect.Value, change func(string) string) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(change(v.String()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out.Field(i).Set(concealed(v.Field(i), change))
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			break
+		}
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(concealed(v.Index(i), change))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			break
+		}
+		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for k, e := range v.Seq2() {
+			out.SetMapIndex(concealed(k, change), concealed(e, change))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(concealed(v.Elem(), change))
+		}
+	}
+	return out
+}
+
+// spansOf are the credentials in a text.
+func spansOf(text string) (values []string) {
+	spans, _ := secrets.Spans(text)
+	for _, s := range spans {
+		values = append(values, text[s.Start:s.End])
+	}
+	return values
 }
 
 // textsAt are the texts under a pointer.

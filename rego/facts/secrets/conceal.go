@@ -38,9 +38,10 @@ func Conceal(text string, values []string) string {
 	return text
 }
 
-// Spans are those in one text; false where it could not be searched.
+// Spans are those in one text, with values that a name calls a secret; false where it could
+// not be searched.
 func Spans(text string) ([]holdgate.FoundSecret, bool) {
-	r := &resultReader{ctx: context.Background(), until: time.Now().Add(resultDeadline)}
+	r := &resultReader{ctx: context.Background(), until: time.Now().Add(resultDeadline), named: true}
 	if err := r.guarded(func() error { r.find(holdgate.FoundSecret{}, text); return nil }); err != nil || r.Unread {
 		return nil, false
 	}

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 )
 
 // Bounds of what is done for one result.
@@ -35,12 +37,37 @@ func ReadResult(ctx context.Context, body []byte, isError bool) *holdgate.Result
 		Result: holdgate.Result{Body: body, IsError: isError}, ctx: ctx, until: time.Now().Add(resultDeadline),
 		dec: jsontext.NewDecoder(strings.NewReader(string(body))),
 	}
-	r.Unread = len(body) > maxResultBytes
+	r.read()
+	r.Text = r.said.String()
+	return &r.Result
+}
+
+// InArguments finds the credentials in the arguments of a tool call, an object of strict
+// JSON: what [ReadResult] finds, and values that a name calls a secret, be it in a text or
+// the name of a member. False: not all was searched.
+func InArguments(ctx context.Context, arguments []byte) ([]holdgate.FoundSecret, bool) {
+	r := &resultReader{
+		Result: holdgate.Result{Body: arguments}, ctx: ctx, until: time.Now().Add(resultDeadline),
+		dec: jsontext.NewDecoder(bytes.NewReader(arguments)), named: true,
+	}
+	r.read()
+	return r.Secrets, !r.Unread
+}
+
+// Mentions reports whether arguments have a word that names secrets, so that [InArguments]
+// may find more in them than facts do.
+func Mentions(arguments []byte) (is bool) {
+	set := named()
+	set.finder.each(string(arguments), func(int, int) { is = true })
+	return is || bytes.Contains(arguments, []byte(`\u`)) // which may spell one
+}
+
+// read reads the whole body.
+func (r *resultReader) read() {
+	r.Unread = len(r.Body) > maxResultBytes
 	if err := r.guarded(func() error { return r.value("", "") }); err != nil {
 		r.Unread = true
 	}
-	r.Text = r.said.String()
-	return &r.Result
 }
 
 // A resultReader walks through one result.
@@ -52,6 +79,10 @@ type resultReader struct {
 	steps int
 	dec   *jsontext.Decoder
 	said  strings.Builder
+	// named says that values which a name calls a secret are found too; before is the text
+	// before the present one, which may be an option that takes a secret.
+	named  bool
+	before string
 }
 
 var errResultBudget = errors.New("too much work")
@@ -114,6 +145,13 @@ func (r *resultReader) members(pointer, name string, object bool) error {
 	}
 }
 
+// namesSecret reports whether a member by this name holds a secret.
+func namesSecret(name string) bool { return secretName.MatchString(name) }
+
+var secretFlag = lazyregexp.New(`(?i)^--?(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|token|secret|(?:api|access|secret|private|auth|account)[-_]?key)$`)
+
+var secretName = lazyregexp.New(`(?i)^(?:[\w.-]*[_.-])?(?:pass(?:word|wd|phrase)|secret|(?:access|auth|api|bearer|refresh|session|id)?[_-]?token|(?:api|access|secret|private|auth|encryption|signing)[_-]?key)$`)
+
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (r *resultReader) text(pointer, name, s string) {
@@ -124,6 +162,11 @@ func (r *resultReader) text(pointer, name, s string) {
 			}
 			return
 		}
+	}
+	before := r.before
+	if r.before = s; r.named && s != "" && (namesSecret(name) || secretFlag.MatchString(before)) {
+		r.Secrets = append(r.Secrets, holdgate.FoundSecret{Pointer: pointer, Kind: "named_value", End: len(s)})
+		return
 	}
 	r.find(holdgate.FoundSecret{Pointer: pointer}, s)
 	if name == "type" || name == "mimeType" {
@@ -157,21 +200,27 @@ func (r *resultReader) find(at holdgate.FoundSecret, s string) {
 			}
 			i += n
 			r.work(1)
-			m := shape.pattern.FindStringIndex(s[i:])
+			m := shape.pattern.FindStringSubmatchIndex(s[i:])
 			if m == nil || partOfWord(s, i, shape.hint) {
 				i += len(shape.hint)
 				continue
 			}
-			end := i + m[1]
-			if shape.kind == "private_key" {
+			start, end := i, i+m[1]
+			switch {
+			case shape.kind == "private_key":
 				end = keyEnd(s, end)
+			case shape.kind == "url_password":
+				start, end = i+m[2], i+m[3]
 			}
-			spans = append(spans, span{i, end, shape.kind})
+			spans = append(spans, span{start, end, shape.kind})
 			i = end
 		}
 	}
 	if len(s) >= shortToken {
 		table().each(s, r.work, func(rule *rule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
+	}
+	if r.named {
+		named().each(s, r.work, func(rule *rule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 	for _, sp := range spans {

@@ -23,6 +23,13 @@ import (
 //go:embed rules.json
 var rulesJSON []byte
 
+// namedJSON are rules for values that a name calls a secret, as in PGPASSWORD=x, and in
+// arguments that a program takes for one. They say what is shown and logged, and nothing to
+// policy: such words stand in ordinary code too.
+//
+//go:embed named.json
+var namedJSON []byte
+
 const (
 	// Before and behind a keyword this much text is matched against its rules:
 	// more than any of them needs.
@@ -65,18 +72,28 @@ type ruleSet struct {
 	finder    *keywordFinder // of the keywords, and of the hints of secretShapes behind them
 }
 
-var table = sync.OnceValue(func() *ruleSet {
-	set, err := readRules(rulesJSON)
-	if err != nil {
-		panic(err) // becomes a parse error; a test reads the same bytes
-	}
-	return set
-})
+var (
+	table = ruleTable(rulesJSON, shapes[:])
+	named = ruleTable(namedJSON, nil)
+)
+
+func ruleTable(data []byte, shapes []shape) func() *ruleSet {
+	return sync.OnceValue(func() *ruleSet {
+		set, err := readRules(data, shapes)
+		if err != nil {
+			panic(err) // becomes a parse error; a test reads the same bytes
+		}
+		return set
+	})
+}
 
 // Prepare reads the rules, which the first text would otherwise wait for.
-func Prepare() { table() }
+func Prepare() {
+	table()
+	named()
+}
 
-func readRules(data []byte) (*ruleSet, error) {
+func readRules(data []byte, shapes []shape) (*ruleSet, error) {
 	var doc struct {
 		Allow     []string `json:"allow"`
 		StopWords []string `json:"stopwords"`

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRulesForSecretsCompile(t *testing.T) {
-	set, err := readRules(rulesJSON)
+	set, err := readRules(rulesJSON, shapes[:])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 type shape struct {
 	kind    string
 	hint    string
-	pattern *lazyregexp.Regexp // anchored at the hint
+	pattern *lazyregexp.Regexp // anchored at the hint; its group, if any, is what to hide
 }
 
 var shapes = [...]shape{
@@ -46,7 +46,7 @@ var shapes = [...]shape{
 	{"sendgrid_key", "SG.", lazyregexp.New(`^SG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}`)},
 	{"private_key", "-----BEGIN ", lazyregexp.New(`^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----`)},
 	{"jwt", "eyJ", lazyregexp.New(`^eyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}`)},
-	{"url_password", "://", lazyregexp.New(`^://[^\s/:@"'$]+:[^\s/@"'$]{3,}@[^\s/@]`)},
+	{"url_password", "://", lazyregexp.New(`^://[^\s/:@"'$]+:([^\s/@"'$]{3,})@[^\s/@]`)},
 	{"bearer_token", "Bearer ", lazyregexp.New(`^Bearer [0-9A-Za-z_.~+/=-]{20,}`)},
 	{"bearer_token", "bearer ", lazyregexp.New(`^bearer [0-9A-Za-z_.~+/=-]{20,}`)},
 }

@@ -56,7 +56,7 @@ func TestFindAndConceal(t *testing.T) {
 		{"a key of a cloud", "use " + awsKey + " there", "aws_access_key", "use [redacted] there"},
 		{"two kinds in one text", awsKey + " ghp_" + random + random[:5], "aws_access_key github_token", "[redacted] [redacted]"},
 		{"the end of a longer word is none", "a task-" + random + random, "", "a task-" + random + random},
-		{"a password in an address", "postgres://app:" + random[:9] + "@db.example/x", "url_password", "postgres[redacted]b.example/x"},
+		{"a password in an address", "postgres://app:" + random[:9] + "@db.example/x", "url_password", "postgres://app:[redacted]@db.example/x"},
 		{"a variable in its place is none", "postgres://app:$PASS@db.example/x", "", "postgres://app:$PASS@db.example/x"},
 		{"what a rule knows by its neighbour", `curl -u deploy:` + random[:12] + ` https://ci.example/`, "curl_auth_user", `curl -u [redacted] https://ci.example/`},
 		{"a placeholder is none", "curl -u deploy:$PASSWORD https://ci.example/", "", "curl -u deploy:$PASSWORD https://ci.example/"},

@@ -1,0 +1,52 @@
+package rego
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/holdgate/holdgate"
+)
+
+// What is hidden is the credential and nothing else: the facts that people are shown still
+// say what the call does, and neither they nor any text of the decision have it.
+func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
+	e := open(t, Options{KeepSeen: true})
+	for _, tt := range []struct{ command, secret, says string }{
+		{"PGPASSWORD=hunter22 psql -h db.example -c 'drop table users'", "hunter22", "users"},
+		{"mysql -u root -phunter22 shop -e 'drop table users'", "hunter22", "users"},
+		{"git push --force https://ann:hunter22@github.com/acme/x main", "hunter22", "main"},
+		{"DB_PASSWORD=abc rm -rf src", "abc", "src"},
+	} {
+		c := bashCall(tt.command)
+		d := e.Decide(t.Context(), Input{Call: c, Dir: "/w", Home: "/home/u"})
+		if d.Action != holdgate.Hold || d.Hides() {
+			t.Errorf("%s: %v, hides %v", tt.command, d.Action, d.Redact)
+			continue
+		}
+		facts, err := json.Marshal(d.Facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := fmt.Sprintf("%s %+v %s", facts, d, d.Seen); strings.Contains(said, tt.secret) {
+			t.Errorf("%s: the secret is said: %s", tt.command, said)
+		}
+		if !strings.Contains(d.Facts.Effects[0].Says, tt.says) {
+			t.Errorf("%s: said to be: %s", tt.command, d.Facts.Effects[0].Says)
+		}
+	}
+}
+
+// A call like one that was allowed is not taken for it where one of them has a secret that
+// no fact has.
+func TestASecretIsHiddenInACallLikeAnother(t *testing.T) {
+	e := open(t, Options{})
+	for _, text := range []string{"one", "password=hunter22", "two"} {
+		d := e.Decide(t.Context(), Input{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{
+			Name: "TodoWrite", Arguments: json.RawMessage(`{"todos":"` + text + `"}`)}}})
+		if hides := len(d.Redact) > 0; hides != strings.Contains(text, "password") {
+			t.Errorf("%s: hidden %v, by %s", text, d.Redact, d.Rule)
+		}
+	}
+}
