@@ -62,10 +62,18 @@ test_a_refusal_names_no_other if {
 	not decision.also
 }
 
-test_a_credential_is_quoted_by_none if {
-	call := json.patch(several, [{"op": "add", "path": "/facts/secrets", "value": [{"kind": "aws_access_key", "pointer": "/command"}]}])
-	decision := holdgate.decision with input as call
+# A rule of somebody's that redacts a part of the call.
+redacting := {{"action": "allow", "rule": "mine", "redact": ["/tool/arguments/command"]}}
+
+test_what_is_hidden_as_a_whole_is_quoted_by_none if {
+	decision := holdgate.decision with input as several with data.holdgate.custom.mine.decisions as redacting
 	every f in decision.also {
 		not contains(f.reason, "It would touch")
 	}
+}
+
+test_of_a_tools_arguments_holdgate_hides_the_credentials_itself if {
+	call := json.patch(several, [{"op": "add", "path": "/facts/secrets", "value": [{"kind": "aws_access_key", "pointer": "/command"}]}])
+	decision := holdgate.decision with input as call
+	not decision.redact
 }

@@ -83,8 +83,7 @@ test_how_a_condition_is_met_is_the_packs_own_business if {
 	decision := holdgate.decision with input as again with data.settings.repeats as 2
 	decision.rule == "session.checkpoint"
 	not decision.least_risk
-	secret := object.union(again, {"facts": {"secrets": [{"pointer": "/tool/arguments/x", "kind": "token"}]}})
-	hiding := holdgate.decision with input as secret with data.settings.repeats as 2
+	hiding := holdgate.decision with input as again with data.settings.repeats as 2 with data.holdgate.custom.mine.decisions as redacting
 	count(hiding.redact) == 1
 	not hiding.least_risk
 }
