@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +47,18 @@ func (c *channel) Notify(_ context.Context, n sdk.Notice) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open[n.ID] = n
-	return c.write("%s risk, %s left: %s\n  %s\n  answer with: %s %s YOUR-NAME WORDS", n.Risk, n.Left(time.Now()).Truncate(time.Second), n.Summary,
-		strings.Join(n.Details, "\n  "), strings.Join(n.Answers, "|"), n.ID)
+	lines := append([]string{fmt.Sprintf("%s risk, %s left, then %s: %s", n.Risk, n.Left(time.Now()).Truncate(time.Second), n.OnTimeout, n.Summary)}, n.Warnings...)
+	if n.Hidden > 0 {
+		lines = append(lines, fmt.Sprintf("%d values or characters are not shown", n.Hidden))
+	}
+	lines = append(lines, n.Details...)
+	if n.Closed != "" {
+		lines = append(lines, n.Closed) // why it may not approve
+	}
+	if len(n.Answers) > 0 {
+		lines = append(lines, fmt.Sprintf("answer with: %s %s YOUR-NAME WORDS", strings.Join(n.Answers, "|"), n.ID))
+	}
+	return c.write("%s", strings.Join(lines, "\n  "))
 }
 
 // Update says what has become of it.
@@ -79,11 +88,16 @@ func (c *channel) write(format string, args ...any) error {
 	return errors.Join(err, f.Close())
 }
 
-// Answers looks for new lines until ctx ends.
+// Answers looks for new lines until ctx ends. Those that were there before it began may have
+// been taken already.
 func (c *channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for read := 0; ; {
+	before, err := lines(c.conf.In)
+	if err != nil {
+		return err
+	}
+	for read := len(before); ; {
 		lines, err := lines(c.conf.In)
 		if err != nil {
 			return err
@@ -99,20 +113,14 @@ func (c *channel) Answers(ctx context.Context, answer sdk.Answerer) error {
 	}
 }
 
-func lines(name string) (all []string, err error) {
-	f, err := os.Open(name)
+// lines are those that have their end: what is behind it is still being written.
+func lines(name string) ([]string, error) {
+	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	for in.Scan() {
-		all = append(all, in.Text())
-	}
-	return all, in.Err()
+	all := strings.Split(string(b), "\n")
+	return all[:len(all)-1], err
 }
 
 func (c *channel) give(ctx context.Context, line string, answer sdk.Answerer) {

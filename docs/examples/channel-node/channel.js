@@ -22,7 +22,7 @@ function configure({ config }) {
 async function notify({ notice: n }) {
   open.set(n.id, n); // it may come twice
   const left = n.expires_at ? Math.max(0, Math.round(n.expires_at.seconds - Date.now() / 1000)) : 0;
-  await write(`${n.risk || "unknown"} risk, ${left}s left, then ${n.on_timeout}: ${n.summary}\n  ${n.details.join("\n  ")}\n  answer with: ${n.answers.join("|")} ${n.id} YOUR-NAME WORDS\n`);
+  await write(`${n.risk || "unknown"} risk, ${left}s left, then ${n.on_timeout}: ${n.summary}\n  ${[...(n.warnings ?? []), ...n.details, ...(n.closed ? [n.closed] : [])].join("\n  ")}\n  answer with: ${n.answers.join("|")} ${n.id} YOUR-NAME WORDS\n`);
 }
 
 async function update({ notice: n }) {
