@@ -7,6 +7,14 @@ decisions contains {
 	"risk": "medium",
 } if {
 	some p in input.facts.paths
-	p.access != "read"
+	changes(p)
 	endswith(p.clean, "/LICENSE")
+}
+
+changes(p) if p.access != "read"
+
+# A copy into a folder keeps its name: `cp other/LICENSE .`.
+changes(_) if {
+	some c in input.facts.commands
+	c.program in {"cp", "mv", "install", "ln", "rsync"}
 }

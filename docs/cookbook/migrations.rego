@@ -9,5 +9,5 @@ decisions contains {
 } if {
 	some p in input.facts.paths
 	p.access != "read"
-	contains(p.clean, "/migrations/")
+	contains(concat("", [p.clean, "/"]), "/migrations/")
 }

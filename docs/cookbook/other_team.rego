@@ -8,6 +8,11 @@ decisions contains {
 } if {
 	some p in input.facts.paths
 	p.access != "read"
-	startswith(p.clean, "/srv/payments/")
+	payments(concat("", [trim_suffix(p.clean, "/"), "/"]))
 	object.get(input, ["agent", "labels", "team"], "") != "payments"
 }
+
+payments(folder) if startswith(folder, "/srv/payments/")
+
+# A folder above it: `rm -rf /srv`.
+payments(folder) if startswith("/srv/payments/", folder)

@@ -8,5 +8,10 @@ decisions contains {
 } if {
 	some p in input.facts.paths
 	p.access != "read"
-	contains(p.clean, "/.github/workflows/")
+	workflow(p.clean)
 }
+
+workflow(clean) if contains(concat("", [clean, "/"]), "/.github/workflows/")
+
+# The folder above it, as a whole: `rm -rf .github`.
+workflow(clean) if endswith(clean, "/.github")
