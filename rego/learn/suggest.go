@@ -55,6 +55,7 @@ type Suggestions struct {
 	Revision  string       `json:"revision"`
 	Questions int          `json:"questions"` // that people were asked in the time
 	Approved  int          `json:"approved"`  // of them
+	Commands  int          `json:"commands"`  // of the approved, those that run programs: nothing is suggested for them
 	Spares    int          `json:"spares"`    // how many all suggestions together would have spared
 	Denied    int          `json:"denied"`    // calls of the whole log that were denied, which none of them lets pass
 	Unknown   int          `json:"unknown"`   // of these, how many can't be judged again; nothing is suggested for their tools
@@ -204,6 +205,9 @@ func (s *suggesting) explain(ctx context.Context) error {
 		}
 	}
 	for _, q := range s.approved { // what people must see stays with them too
+		if q.known && q.x.Decision.Facts != nil && len(q.x.Decision.Facts.Commands) > 0 {
+			s.out.Commands++
+		}
 		if q.known && (q.x.Decision.Facts == nil || !Plain(*q.x.Decision.Facts)) {
 			s.denied = append(s.denied, q)
 		}

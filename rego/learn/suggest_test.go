@@ -98,8 +98,12 @@ decisions contains {"action": "hold", "rule": "own.critical", "risk": "critical"
 				}
 				r.ends(n, holdgate.AnswerApprove, "ann")
 			}
-			if got := suggest(t, r); len(got.List) != 0 {
+			got := suggest(t, r)
+			if len(got.List) != 0 {
 				t.Errorf("got %+v", got.List)
+			}
+			if runs := in.Call.Tool.Name == "Bash"; runs != (got.Commands == 10) || got.Approved != 10 {
+				t.Errorf("got %d commands of %d approved", got.Commands, got.Approved)
 			}
 		})
 	}

@@ -205,6 +205,7 @@ func calls() map[string]held {
 		"learns":   {proven, holdgate.KindToolCall, holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"/srv/www/a.html","content":"one"}`)}, learns},
 		"word":     {asserted, holdgate.KindToolCall, save, writes},
 		"outside":  {asserted, holdgate.KindToolCall, holdgate.Tool{Name: "write_file", Arguments: json.RawMessage(`{"path":"/srv/www/a.html","content":"one"}`)}, holdgate.Decision{}},
+		"removes":  {asserted, holdgate.KindToolCall, bash("rm -rf build"), holdgate.Decision{}},
 		"hostile":  {holdgate.Agent{ID: "builder\x1b[2J\u202e"}, holdgate.KindToolCall, bash("rm -rf build\x1b[1A\u202etxt.exe"), deletes},
 	}
 }

@@ -217,12 +217,12 @@ func answer(ctx context.Context, c *client.Client, out io.Writer, a holdgate.Ans
 	switch a {
 	case holdgate.AnswerDeny:
 		d.Reason = denyReason
-		fmt.Fprintf(out, "you    $ holdgate deny %s --reason %q\n\n", r.ID, denyReason)
+		fmt.Fprintf(out, "you    $ holdgate deny %s --reason %q\n", r.ID, denyReason)
 	case holdgate.AnswerSteer:
 		d.Instructions = instruction
-		fmt.Fprintf(out, "you    $ holdgate steer %s %q\n\n", r.ID, instruction)
+		fmt.Fprintf(out, "you    $ holdgate steer %s %q\n", r.ID, instruction)
 	default:
-		fmt.Fprintf(out, "you    $ holdgate approve %s\n\n", r.ID)
+		fmt.Fprintf(out, "you    $ holdgate approve %s\n", r.ID)
 	}
 	return c.Decide(ctx, r.ID, d)
 }

@@ -319,3 +319,39 @@ mkdir -p .github/workflows; echo theirs | tee .github/workflows/ci.yml > .envrc;
 		t.Error("the model was not told what was refused")
 	}
 }
+
+// What goes with a private run is said at its end, and how to keep it the next time; of
+// what was kept nothing is said to go.
+func TestAPrivateRunSaysHowToKeepWhatGoes(t *testing.T) {
+	if _, strong := kinds(t)["strong"]; !strong {
+		t.Skip("NOT TESTED: strong confinement cannot be had here")
+	}
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nmkdir -p ~/.claude/projects && echo x >~/.claude/projects/a\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for keep, goes := range map[string]bool{"": true, "~/.claude/projects": false} {
+		home, args := freshHome(t), []string{"run", "--private", "--state-dir", stateDir(t)}
+		kept := filepath.Join(home, ".claude/projects/a")
+		if keep != "" {
+			args = append(args, "--keep", filepath.Dir(kept))
+		}
+		p := start(t, func(ctx context.Context) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, binary, append(args, "--", program)...)
+			cmd.Dir = t.TempDir()
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1"}
+			return cmd
+		})
+		p.output()
+		said := p.stderr.String()
+		for _, words := range []string{"1 file that the agent changed in ~/.claude went with the run", "to keep such files next time"} {
+			if strings.Contains(said, words) != goes {
+				t.Errorf("with --keep %q it says %q", keep, said)
+			}
+		}
+		if _, err := os.Stat(kept); (err != nil) != goes {
+			t.Errorf("with --keep %q the file: %v", keep, err)
+		}
+	}
+}

@@ -183,7 +183,7 @@ func (r *agent) endPrivate() (err error) {
 // tellGone says what of the agent's own settings goes with the run. kept are the
 // files that were kept, by path.
 func (r *agent) tellGone(kept map[string]int) {
-	caches := launch.Caches(r.Host.Getenv("HOME"))
+	caches, gone := launch.Caches(r.Host.Getenv("HOME")), false
 	for i, place := range r.private.places {
 		if slices.ContainsFunc(caches, func(cache string) bool { return r.meant(cache) == place }) {
 			continue
@@ -196,7 +196,11 @@ func (r *agent) tellGone(kept map[string]int) {
 		}
 		if n > 0 {
 			r.result("%s that the agent changed in %s went with the run", files(n), r.short(r.private.places)[i])
+			gone = true
 		}
+	}
+	if gone {
+		r.result("to keep such files next time, conversations and logins among them, name them with --keep PATH")
 	}
 }
 

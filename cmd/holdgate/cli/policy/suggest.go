@@ -55,7 +55,7 @@ func (e *env) policySuggest(c *cli.Context) error {
 		return command.PrintJSON(e.Stdout, s)
 	case len(s.List) == 0:
 		_, err := fmt.Fprintf(e.Stdout, "# Nothing to suggest: of %d questions, none could have been spared.\n"+
-			"# --since and --at-least look further. What was denied once, and what people must see, is never suggested.\n", s.Questions)
+			"# --since and --at-least look further. What was denied once, and what people must see, is never suggested.\n%s", s.Questions, aboutCommands(s))
 		return err
 	case c.Bool("tests"):
 		tests, err := s.Tests()
@@ -67,11 +67,20 @@ func (e *env) policySuggest(c *cli.Context) error {
 	return writeSuggestions(e.Stdout, s)
 }
 
+// aboutCommands says what to do about shell commands, for which nothing is suggested.
+func aboutCommands(s learn.Suggestions) string {
+	if s.Commands == 0 {
+		return ""
+	}
+	return fmt.Sprintf("# Shell commands among the approved questions: %d. Nothing is suggested for those.\n"+
+		"# Answer such a question with w under `holdgate run`, or write an exception (`exceptions` in shipped-policies/README.md).\n", s.Commands)
+}
+
 // writeSuggestions prints a data file of a policy.
 func writeSuggestions(w io.Writer, s learn.Suggestions) error {
 	fmt.Fprintf(w, "# %d of %d questions would have been spared, all of which people approved.\n", s.Spares, s.Questions)
 	fmt.Fprintf(w, "# None of the %d calls of the log that were denied would pass (%d can't be judged again: nothing is suggested for their tools).\n", s.Denied, s.Unknown)
-	fmt.Fprintln(w, "settings:\n  exceptions:")
+	fmt.Fprint(w, aboutCommands(s), "settings:\n  exceptions:\n")
 	for _, x := range s.List {
 		whole := ""
 		if x.WholeTool {

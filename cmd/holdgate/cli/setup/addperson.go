@@ -17,7 +17,7 @@ import (
 func peopleAddCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		UsageText: "holdgate people add bob --role deploy",
+		UsageText: "holdgate people add bob --role approve --role deploy --new-role",
 		Usage:     "make a token for a person, and the configuration that knows them by it",
 		ArgsUsage: "NAME",
 		Description: "The token is printed this once and kept nowhere; the configuration holds its\n" +
