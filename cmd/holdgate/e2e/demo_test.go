@@ -67,8 +67,8 @@ func TestTheReadmeShowsWhatTheDemoPrints(t *testing.T) {
 		if !strings.HasPrefix(line, "    ") {
 			break // the transcript is over
 		}
-		_, after, ok := strings.Cut(rest, text)
-		if !ok {
+		skipped, after, ok := strings.Cut(rest, text)
+		if !ok || lines > 0 && strings.TrimSpace(skipped) != "" {
 			t.Fatalf("the README shows %q; the demo does not print that here: %v", text, r)
 		}
 		rest, lines = after, lines+1
