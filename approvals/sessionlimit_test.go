@@ -44,7 +44,16 @@ func TestSessionsThatAreOverMakeRoom(t *testing.T) {
 		if err := begin("one more"); !errors.Is(err, sessions.ErrTooMany) {
 			t.Errorf("while all go on: %v", err)
 		}
-		time.Sleep(2 * time.Hour)
+		// Who asks for one after the other does not have all read each time.
+		time.Sleep(time.Hour - 30*time.Second)
+		if err := begin("one more"); !errors.Is(err, sessions.ErrTooMany) {
+			t.Errorf("just before the others are over: %v", err)
+		}
+		time.Sleep(31 * time.Second)
+		if err := begin("one more"); !errors.Is(err, sessions.ErrTooMany) {
+			t.Errorf("within a minute of a refusal all sessions are read again: %v", err)
+		}
+		time.Sleep(time.Minute)
 		for i := range 60 { // more than make room at a time
 			if err := begin(fmt.Sprint("later ", i)); err != nil {
 				t.Fatalf("session %d after the others are over: %v", i, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/approvals/sessions"
@@ -79,10 +80,7 @@ func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 			s.record.Usage = s.record.Usage.Plus(s.taken.usage)
 		}
 		s.record.Last = c.Now
-		err := sessions.Save(c.Tx, s.record)
-		if errors.Is(err, sessions.ErrTooMany) {
-			err = p.saveEvicting(c, all, s.record)
-		}
+		err := p.store(c, all, s.record)
 		if errors.Is(err, sessions.ErrTooMany) && !s.must {
 			if s.track != nil {
 				s.track.giveBack(s.taken)
@@ -96,6 +94,26 @@ func (p *Keeper) save(c *record.Change, all *changedSessions) error {
 		s.saved = true
 	}
 	return nil
+}
+
+// lookAgainAfter is how long an agent is known to have no room for a new session. To find that out reads all that it
+// has, within the one transaction for which everybody else waits, and an agent can name new sessions as fast as it asks.
+const lookAgainAfter = time.Minute
+
+// store writes a session. A new one is refused, and nothing is read, where there was no room just now.
+func (p *Keeper) store(c *record.Change, all *changedSessions, r *sessions.Record) error {
+	begins := r.Revision == 0
+	if begins && p.full.is(r.Agent, c.Now) {
+		return sessions.ErrTooMany
+	}
+	err := sessions.Save(c.Tx, r)
+	if errors.Is(err, sessions.ErrTooMany) {
+		err = p.saveEvicting(c, all, r)
+	}
+	if begins && errors.Is(err, sessions.ErrTooMany) {
+		p.full.found(r.Agent, c.Now)
+	}
+	return err
 }
 
 // saveEvicting writes a new session once those that are over have made room.

@@ -35,12 +35,13 @@ type Keeper struct {
 	c      Config
 	tracks *allTracks
 	mail   *mail
+	full   fullAgents
 }
 
 // New keeps the sessions of a book, once [Keeper.TakeUp] has read them, and
 // follows its requests.
 func New(b *record.Book, c Config) *Keeper {
-	p := &Keeper{b, c, newTracks(c.Begin), newMail()}
+	p := &Keeper{b: b, c: c, tracks: newTracks(c.Begin), mail: newMail()}
 	b.Asked = append(b.Asked, p.asked)
 	b.Ended = append(b.Ended, p.ended)
 	return p
