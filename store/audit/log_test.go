@@ -176,6 +176,10 @@ func TestQuerySelects(t *testing.T) {
 	if _, err := l.Write(t.Context(), entry(12), true); err != nil {
 		t.Fatal(err)
 	}
+	var export strings.Builder
+	if err := l.Export(t.Context(), &export); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		q    audit.Query
 		want []uint64
@@ -194,12 +198,21 @@ func TestQuerySelects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []uint64
+			var got, exported []uint64
 			for _, e := range list {
 				got = append(got, e.Seq)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
+			}
+			if err := audit.Select(t.Context(), strings.NewReader(export.String()), c.q, func(e audit.Entry) error {
+				exported = append(exported, e.Seq)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, exported); d != "" {
+				t.Errorf("of the exported log: %s", d)
 			}
 		})
 	}

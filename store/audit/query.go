@@ -45,6 +45,7 @@ func (q Query) matches(e Entry) bool {
 		(q.Member == "" || q.Member == e.Member) &&
 		(q.Rule == "" || e.Decision != nil && q.Rule == e.Decision.Rule) &&
 		(q.Action == "" || e.Decision != nil && e.Decision.is(q.Action)) &&
+		e.Seq >= q.From &&
 		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
 		(q.Until.IsZero() || e.Time.Before(q.Until))
 }
@@ -93,8 +94,37 @@ func (l *Log) Query(ctx context.Context, q Query) ([]Entry, error) {
 // Each calls fn for each entry that q selects, in order, until fn returns an
 // error, which it returns. All are of the moment at which it began.
 func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
+	return l.lines(ctx, q.From, q.each(fn))
+}
+
+// Select calls fn for each entry of an exported log that q selects, in order, until fn
+// returns an error, which it returns. It verifies nothing.
+func Select(ctx context.Context, export io.Reader, q Query, fn func(Entry) error) error {
+	in, each := bufio.NewReaderSize(export, 64<<10), q.each(fn)
+	for n := 1; ; n++ {
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil:
+			err = ctx.Err()
+		}
+		if _, dropped := parseDropped(line); err == nil && !dropped {
+			err = each(line)
+		}
+		if errors.Is(err, errStop) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading line %d of the exported log: %w", n, err)
+		}
+	}
+}
+
+// each calls fn with the entry of a line, if q selects it, and ends with errStop.
+func (q Query) each(fn func(Entry) error) func(line []byte) error {
 	n, text, marks := 0, bytes.ToLower([]byte(q.Text)), q.marks()
-	return l.lines(ctx, q.From, func(line []byte) error {
+	return func(line []byte) error {
 		if len(text) > 0 && !bytes.Contains(bytes.ToLower(line), text) || !containsAll(line, marks) {
 			return nil
 		}
@@ -109,7 +139,7 @@ func (l *Log) Each(ctx context.Context, q Query, fn func(Entry) error) error {
 			return errStop
 		}
 		return nil
-	})
+	}
 }
 
 // Export writes every entry as one JSON object a line, in order, as it is

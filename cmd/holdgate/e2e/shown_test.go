@@ -113,11 +113,12 @@ var showings = map[string]map[string]showing{
 		"holdgate policy try 'terraform destroy'":                            {code: 3, prints: "terraform_destroy.refuse"},
 	},
 	"docs/first-hour.md": {
-		"holdgate pending":                  {holds: []string{"rm -rf one"}},
-		"holdgate watch":                    {asks: "one", types: "q"},
-		"holdgate policy suggest":           {prints: nothing},
-		"holdgate policy try 'npm publish'": {prints: "hold by rule publish"},
-		"holdgate policy explain 9":         {code: 4, prints: "no decision has"},
+		"holdgate pending":                    {holds: []string{"rm -rf one"}},
+		"holdgate watch":                      {asks: "one", types: "q"},
+		"holdgate policy suggest":             {prints: nothing},
+		"holdgate policy try 'npm publish'":   {prints: "hold by rule publish"},
+		"holdgate audit query --type outcome": {holds: []string{"rm -rf two"}, before: "holdgate deny ID --reason no", prints: `"command":"rm -rf two"`},
+		"holdgate policy explain 9":           {code: 4, prints: "no decision has"},
 	},
 	"docs/watch.md": {"holdgate watch": {holds: []string{"rm -rf one"}, asks: "one", types: "q"}},
 	"docs/policy.md": {

@@ -34,7 +34,7 @@ const (
 
 // argued are the arguments of the calls that entries are about. Decisions have them; votes
 // and outcomes do not, and the log is searched for the decision that asked.
-func argued(c *cli.Context, l command.Log, entries []audit.Entry) (map[question]json.RawMessage, error) {
+func argued(c *cli.Context, l command.Entries, entries []audit.Entry) (map[question]json.RawMessage, error) {
 	found := map[question]json.RawMessage{}
 	note := func(list []audit.Entry) {
 		for _, n := range list {

@@ -20,30 +20,22 @@ import (
 	"github.com/holdgate/holdgate/store/audit"
 )
 
-// Each calls fn for each entry that q selects.
-func Each(c *cli.Context, l Log, q audit.Query, fn func(audit.Entry) error) error {
-	const page = 1000
-	for {
-		q.Limit = page
-		entries, err := l.Query(c.Context, q)
-		if err != nil {
-			return err
-		}
-		for _, n := range entries {
-			if err := fn(n); err != nil {
-				return err
-			}
-		}
-		if len(entries) < page {
-			return nil
-		}
-		q.From = entries[page-1].Seq + 1
-	}
+// Each calls fn for each entry that q selects, however many q asks for.
+func Each(c *cli.Context, l Entries, q audit.Query, fn func(audit.Entry) error) error {
+	q.Limit = 0
+	return l.Each(c.Context, q, fn)
 }
 
-// An Log is the audit log, wherever it is read.
-type Log interface {
+// Entries are those of an audit log, by what selects them.
+type Entries interface {
 	Query(context.Context, audit.Query) ([]audit.Entry, error)
+	// Each calls fn for each entry that the query selects, until fn returns an error.
+	Each(ctx context.Context, q audit.Query, fn func(audit.Entry) error) error
+}
+
+// A Log is the audit log, wherever it is read.
+type Log interface {
+	Entries
 	Export(context.Context, io.Writer) error
 	Verify(context.Context, audit.VerifyOptions) (audit.Report, error)
 	// Checkpoint, Inclusion and Consistency are those of [audit.Log], with the
@@ -96,6 +88,27 @@ type remoteLog struct{ c *client.Client }
 
 func (l *remoteLog) Query(ctx context.Context, q audit.Query) ([]audit.Entry, error) {
 	return l.c.Audit(ctx, q)
+}
+
+// Each asks for page after page.
+func (l *remoteLog) Each(ctx context.Context, q audit.Query, fn func(audit.Entry) error) error {
+	const page = 1000
+	for {
+		q.Limit = page
+		entries, err := l.c.Audit(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, n := range entries {
+			if err := fn(n); err != nil {
+				return err
+			}
+		}
+		if len(entries) < page {
+			return nil
+		}
+		q.From = entries[page-1].Seq + 1
+	}
 }
 
 func (l *remoteLog) Export(ctx context.Context, w io.Writer) error { return l.c.AuditExport(ctx, w) }

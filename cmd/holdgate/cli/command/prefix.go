@@ -39,7 +39,7 @@ var errFound = errors.New("found")
 
 // LoggedRequest is the id of a request that the log knows, of which word may be
 // the beginning.
-func LoggedRequest(c *cli.Context, l Log, word string) (string, error) {
+func LoggedRequest(c *cli.Context, l Entries, word string) (string, error) {
 	if word == "" {
 		return "", nil
 	}
