@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals"
@@ -40,39 +41,107 @@ func (a agents) Hook(ctx context.Context, who approvals.Caller, in agentapi.Hook
 	if err := a.lapsed(ctx, from.Caller, in.Lapsed); err != nil {
 		return agentapi.HookVerdict{}, err
 	}
-	if event.Call == nil {
-		out, err := agent.Answer(hook.Verdict{Release: true})
-		return agentapi.HookVerdict{Status: holdgate.StatusApproved, Output: string(out)}, err
+	from.Task = func() string { return a.s.steps.Gate.TaskAtHook(from.Caller) }
+	switch event.At {
+	case hook.Before:
+		return a.decideHooked(ctx, agent, from, event, in)
+	case hook.Permission:
+		return a.permitHooked(ctx, agent, from, event, in)
+	case hook.After:
+		a.s.steps.Gate.EndedAtHook(ctx, from, event.Call, event.Result.Ended, event.Result.String())
+	case hook.Prompt:
+		a.s.steps.Gate.AskedAtHook(from.Caller, event.Said)
 	}
-	return a.decideHooked(ctx, agent, from, event, in)
+	out, err := agent.Answer(event.At, hook.Verdict{Release: true})
+	return agentapi.HookVerdict{Status: holdgate.StatusApproved, Output: string(out)}, err
 }
 
-// decideHooked takes a call through the steps that any call takes.
+// decideHooked takes a call that is about to run through the steps that any call takes.
 func (a agents) decideHooked(ctx context.Context, agent hook.Agent, from gate.From, event hook.Event, in agentapi.Hooked) (agentapi.HookVerdict, error) {
-	x, err := a.s.steps.Gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.hookKey(agent, event) })
+	x, e, err := a.enterHooked(ctx, agent, from, event)
 	if err != nil {
-		return agentapi.HookVerdict{}, fmt.Errorf("asking about a call at a hook: %w", err)
+		return agentapi.HookVerdict{}, err
 	}
 	defer x.Leave()
-	e := &gate.Evaluation{Call: from.Call(*event.Call), Fixed: event.Fixed, Hint: event.Call.ID}
 	x.AtHook(ctx, e)
-	err = x.Pass(ctx, e, func(ctx context.Context) (context.Context, func(), error) {
-		x.Waits(gate.RungHook, e)
-		waiting, end := a.patience(ctx, in.Wait)
-		return waiting, end, nil
-	})
+	err = x.Pass(ctx, e, a.lineAtHook(x, e, in.Wait))
+	if err != nil && ctx.Err() == nil && !waits(err) {
+		x.Fail(ctx, e, err)
+		err = nil
+	}
+	x.CameAtHook(event.Call, e)
 	switch {
 	case err == nil:
+		return a.hooked(ctx, x, e, agent)
 	case ctx.Err() != nil:
 		return agentapi.HookVerdict{}, ctx.Err()
-	case waits(err):
-		x.Waits(gate.RungAgain, e)
-		return agentapi.HookVerdict{Status: holdgate.StatusPending, Request: e.Request().ID, Text: wire.Mark + "This call was not run yet: " +
-			x.WaitsFor([]*gate.Evaluation{e}) + ". Call the tool again with the same arguments to pick up the decision."}, nil
-	default:
-		x.Fail(ctx, e, err)
 	}
-	return a.hooked(ctx, x, e, agent)
+	return pendingAtHook(x, e), nil
+}
+
+// permitHooked answers an agent that is about to ask its own user. People who have let the very
+// call go on are not asked again, nor is the user. What policy lets go on by itself is left to
+// the user. Else people are asked here, and their approval waits for the call, which comes next:
+// it is not used before.
+func (a agents) permitHooked(ctx context.Context, agent hook.Agent, from gate.From, event hook.Event, in agentapi.Hooked) (agentapi.HookVerdict, error) {
+	x, e, err := a.enterHooked(ctx, agent, from, event)
+	if err != nil {
+		return agentapi.HookVerdict{}, err
+	}
+	defer x.Leave()
+	e.Seen = true // it is counted when it is about to run
+	v := hook.Verdict{Release: true, Asked: a.s.steps.Gate.ApprovedAtHook(from, event.Call)}
+	if !v.Asked && a.s.steps.Gate.Admit(from.Agent) == nil && a.s.steps.Gate.Evaluate(ctx, from, e).Action != holdgate.Allow {
+		err := x.Await(ctx, e, a.lineAtHook(x, e, in.Wait))
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return agentapi.HookVerdict{}, ctx.Err()
+		case !waits(err):
+			x.Fail(ctx, e, err)
+		}
+		v = hook.Verdict{Release: e.Released(), Asked: e.ByPeople(), Text: e.Verdict().Notice}
+		if e.Undecided() {
+			v.Text = pendingAtHook(x, e).Text
+		} else if !v.Release {
+			x.Done(ctx, true, "refused at a hook")
+		}
+	}
+	told := agentapi.HookVerdict{Status: holdgate.StatusApproved, Request: e.Request().ID}
+	switch {
+	case e.Undecided() && !v.Release:
+		told.Status = holdgate.StatusPending
+	case !v.Release:
+		told.Status = refusedStatus(e)
+	}
+	out, err := agent.Answer(hook.Permission, v)
+	told.Text, told.Output = v.Text, string(out)
+	return told, err
+}
+
+// enterHooked begins the exchange of a call at a hook.
+func (a agents) enterHooked(ctx context.Context, agent hook.Agent, from gate.From, event hook.Event) (*gate.Exchange, *gate.Evaluation, error) {
+	x, err := a.s.steps.Gate.Enter(ctx, from, func() (holdgate.Digest, error) { return a.hookKey(agent, event) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("asking about a call at a hook: %w", err)
+	}
+	return x, &gate.Evaluation{Call: from.Call(*event.Call), Fixed: event.Fixed, Hint: event.Call.ID}, nil
+}
+
+// lineAtHook keeps a hook waiting for people.
+func (a agents) lineAtHook(x *gate.Exchange, e *gate.Evaluation, wait time.Duration) gate.Line {
+	return func(ctx context.Context) (context.Context, func(), error) {
+		x.Waits(gate.RungHook, e)
+		waiting, end := a.patience(ctx, wait)
+		return waiting, end, nil
+	}
+}
+
+// pendingAtHook is what a hook is told whose time is over.
+func pendingAtHook(x *gate.Exchange, e *gate.Evaluation) agentapi.HookVerdict {
+	x.Waits(gate.RungAgain, e)
+	return agentapi.HookVerdict{Status: holdgate.StatusPending, Request: e.Request().ID, Text: wire.Mark + "This call was not run yet: " +
+		x.WaitsFor([]*gate.Evaluation{e}) + ". Call the tool again with the same arguments to pick up the decision."}
 }
 
 // waits reports whether a wait ended before anybody had decided.
@@ -86,18 +155,23 @@ func (a agents) hooked(ctx context.Context, x *gate.Exchange, e *gate.Evaluation
 	v := e.Verdict()
 	told := agentapi.HookVerdict{Status: holdgate.StatusApproved, Request: e.Request().ID}
 	if !e.Released() {
-		told.Status, told.Text = holdgate.StatusDenied, v.Notice
-		// Where nobody was asked there is no request, and no status of one.
-		if s := e.Request().Status; s != "" && s.Final() && s != holdgate.StatusApproved {
-			told.Status = s
-		}
+		told.Status, told.Text = refusedStatus(e), v.Notice
 		x.Done(ctx, true, "refused at a hook")
 		return told, nil
 	}
-	out, err := agent.Answer(hook.Verdict{Release: true, Asked: told.Request != "" || e.Borrowed(), Arguments: v.Arguments, Text: v.Note})
+	out, err := agent.Answer(hook.Before, hook.Verdict{Release: true, Asked: e.ByPeople(), Arguments: v.Arguments, Text: v.Note})
 	x.Done(ctx, err == nil, "told to the agent's hook")
 	told.Output = string(out)
 	return told, err
+}
+
+// refusedStatus is the status of a call that is refused. Where nobody was asked there is no
+// request, and no status of one.
+func refusedStatus(e *gate.Evaluation) holdgate.Status {
+	if s := e.Request().Status; s != "" && s.Final() && s != holdgate.StatusApproved {
+		return s
+	}
+	return holdgate.StatusDenied
 }
 
 // hookKey names a call at a hook, so that the same call again joins what waits. The

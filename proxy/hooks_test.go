@@ -119,7 +119,7 @@ func TestFindingsOfAHookAreBounded(t *testing.T) {
 	t.Parallel()
 	g := proxytest.New(t, nil, func(c *proxy.Config) { c.Quotas = func() gate.Limits { return gate.Limits{Decisions: 1} } })
 	for range 20 {
-		status, body := g.AskAPI(http.MethodPost, "/v1/hooks/claude?lapsed=7", `{"hook_event_name":"PostToolUse","session_id":"s1"}`)
+		status, body := g.AskAPI(http.MethodPost, "/v1/hooks/claude?lapsed=7", `{"hook_event_name":"Stop","session_id":"s1"}`)
 		if status != http.StatusOK {
 			t.Fatalf("status %d: %s", status, body)
 		}

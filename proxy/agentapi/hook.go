@@ -22,8 +22,9 @@ const MaxHook = 8 << 20
 
 // Hooks decide the calls that agents are about to run. They are safe for concurrent use.
 type Hooks interface {
-	// Hook decides a tool call that an agent is about to run, and waits for people as
-	// long as it says. Its errors are those of a [Service].
+	// Hook decides a tool call that an agent is about to run, or to ask its own user about, and
+	// waits for people as long as it says. What else the hook was told is noted. Its errors are
+	// those of a [Service].
 	Hook(context.Context, approvals.Caller, Hooked) (HookVerdict, error)
 }
 
@@ -42,7 +43,7 @@ type HookVerdict struct {
 	Request string          `json:"request,omitempty"` // that people were asked
 	// Text says why the call does not go on, for the model; empty where it does.
 	Text string `json:"text,omitempty"`
-	// Output is what the hook prints for its agent where the call goes on.
+	// Output is what the hook prints for its agent, if that is anything.
 	Output string `json:"output,omitempty"`
 }
 

@@ -91,6 +91,13 @@ func (e *Evaluation) Borrowed() bool {
 	return slices.ContainsFunc(e.approved, func(a approval) bool { return a.use.Borrowed })
 }
 
+// ByPeople reports whether the call goes on because people have let it, now or by a grant.
+// Silence is nobody's approval.
+func (e *Evaluation) ByPeople() bool {
+	silent := func(a approval) bool { return a.answer.Decision == holdgate.AnswerTimeout }
+	return e.Released() && len(e.approved) > 0 && !slices.ContainsFunc(e.approved, silent)
+}
+
 // Refuse decides the call: a notice takes its place.
 func (e *Evaluation) Refuse(notice string) {
 	e.verdict, e.decided = holdgate.Verdict{Notice: notice}, true

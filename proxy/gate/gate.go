@@ -99,6 +99,7 @@ type Gate struct {
 	quotas     *quotas
 	provenance *provenance
 	open       openCalls
+	hooked     hooked
 }
 
 // New returns a Gate that decides for as long as life lasts.

@@ -16,15 +16,21 @@ var Later Line
 // be open still. An error that is a [*WaitError] says that nobody has decided yet;
 // every other, that the call must be refused.
 func (x *Exchange) Pass(ctx context.Context, e *Evaluation, line Line) error {
+	if err := x.Await(ctx, e, line); err != nil {
+		return err
+	}
+	return x.Use(ctx, e)
+}
+
+// Await is [Exchange.Pass] without the use: what was approved stays for the same call, and the
+// call may not go on yet.
+func (x *Exchange) Await(ctx context.Context, e *Evaluation, line Line) error {
 	if e.request.ID == "" {
 		if err := x.Decide(ctx, e); err != nil {
 			return err
 		}
 	}
-	if err := x.inLine(ctx, e, line); err != nil {
-		return err
-	}
-	return x.Use(ctx, e)
+	return x.inLine(ctx, e, line)
 }
 
 // inLine waits for people in one of the two ways. A result waits for nothing but

@@ -186,6 +186,29 @@ func (m *provenance) reached(who approvals.Caller, id string, t *holdgate.Tool) 
 	return is, same, watched
 }
 
+// answered takes note that the result of a call was seen at its agent's hook, and says what
+// was known of the call.
+func (m *provenance) answered(who approvals.Caller, r wire.Result) (was fate) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k, c := range m.sessions {
+		if k.agent != who.Agent.ID || k.id != who.Session.ID && !who.Agent.Proven {
+			continue
+		}
+		s := c.state(r)
+		if was = max(was, s); s != fateReleased {
+			continue
+		}
+		for _, name := range namesOf(r) {
+			c.set(name, fateAnswered)
+		}
+		if r.ID != "" {
+			c.set(nameOf("id", r.ID), fateAnswered)
+		}
+	}
+	return was
+}
+
 // A news is what the results say that no request of the session had before.
 type news struct {
 	ungated []wire.Result // whose calls this session's gate has not seen

@@ -127,15 +127,21 @@ func (x *Exchange) reads(ctx context.Context, h wire.History) {
 	n := x.g.provenance.news(x.from.Caller, h)
 	x.ToolsEnded(ctx, n.ended)
 	for _, r := range n.ungated {
-		c := x.g.informed(x.from.Call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
-		words, err := x.g.c.Policy.Taint(ctx, rego.Input{Call: c, Dir: x.from.Dir, Home: x.g.c.Home})
-		if err != nil {
-			x.g.c.Logger.WarnContext(ctx, "policy cannot say what a result brings", "err", err)
-			words = []string{"untrusted"}
-		}
-		if err := x.g.c.Queue.Taint(ctx, x.from.Caller, words, "a result of "+holdgate.Bounded(r.Tool, 200)+" in a request"); err != nil {
-			x.g.c.Logger.ErrorContext(ctx, "recording what a result brings", "err", err)
-		}
+		x.brings(ctx, r)
+	}
+}
+
+// brings takes note of what a result brings the session in touch with whose call was not let
+// go on here.
+func (x *Exchange) brings(ctx context.Context, r wire.Result) {
+	c := x.g.informed(x.from.Call(holdgate.Call{Kind: holdgate.KindToolCall, ID: r.ID, Tool: &holdgate.Tool{Name: r.Tool, Arguments: r.Arguments}}))
+	words, err := x.g.c.Policy.Taint(ctx, rego.Input{Call: c, Dir: x.from.Dir, Home: x.g.c.Home})
+	if err != nil {
+		x.g.c.Logger.WarnContext(ctx, "policy cannot say what a result brings", "err", err)
+		words = []string{"untrusted"}
+	}
+	if err := x.g.c.Queue.Taint(ctx, x.from.Caller, words, "a result of "+holdgate.Bounded(r.Tool, 200)+" in a request"); err != nil {
+		x.g.c.Logger.ErrorContext(ctx, "recording what a result brings", "err", err)
 	}
 }
 

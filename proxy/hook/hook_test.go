@@ -29,8 +29,85 @@ func TestEachAgentsEventIsACall(t *testing.T) {
 		if !strings.Contains(string(e.Call.Tool.Arguments), `"command":"ls"`) || e.Call.Tool.Name == "" {
 			t.Errorf("%s: the call is %+v", a.Name, e.Call.Tool)
 		}
+		if e.At != hook.Before {
+			t.Errorf("%s: the call is at %d", a.Name, e.At)
+		}
 		if e, err := a.Parse([]byte(`{"hook_event_name":"Stop","hookName":"TaskStart","session_id":"s"}`)); err != nil || e.Call != nil {
 			t.Errorf("%s: another event is a call: %+v, %v", a.Name, e, err)
+		}
+	}
+}
+
+// What agents tell of at other moments, as they were seen to write it: Cursor's by its documentation.
+func TestWhatAgentsTellOfBesides(t *testing.T) {
+	const call = `"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"c"`
+	for _, c := range []struct {
+		agent, told string
+		at          hook.Moment
+		result      string // or what the user has said
+	}{
+		{"claude", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/w",` + call + `,"tool_response":{"stdout":"ab","stderr":"","interrupted":false,"isImage":false}}`, hook.After, "the tool ended well, 2 bytes came back"},
+		{"claude", `{"hook_event_name":"PostToolUseFailure","session_id":"s","cwd":"/w",` + call + `,"error":"Exit code 3\nhello","is_interrupt":false}`, hook.After, "the tool failed, exit code 3, 17 bytes came back"},
+		{"claude", `{"hook_event_name":"PermissionRequest","session_id":"s","cwd":"/w","tool_name":"Bash","tool_input":{"command":"ls"},"permission_suggestions":[]}`, hook.Permission, ""},
+		{"claude", `{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":"do it"}`, hook.Prompt, "do it"},
+		{"codex", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/w",` + call + `,"tool_response":"hello\n"}`, hook.After, "the tool has run, 6 bytes came back"},
+		{"codex", `{"hook_event_name":"PermissionRequest","session_id":"s","cwd":"/w","tool_name":"Bash","tool_input":{"command":"ls"}}`, hook.Permission, ""},
+		{"codex", `{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":"do it"}`, hook.Prompt, "do it"},
+		{"gemini", `{"hook_event_name":"AfterTool","session_id":"s","cwd":"/w",` + call + `,"tool_response":{"llmContent":"Output: x\nExit Code: 127\n","returnDisplay":""}}`, hook.After, "the tool has run, 25 bytes came back"},
+		{"gemini", `{"hook_event_name":"AfterTool","session_id":"s","cwd":"/w",` + call + `,"tool_response":{"llmContent":"no","returnDisplay":"","error":{"message":"no"}}}`, hook.After, "the tool failed, 4 bytes came back"},
+		{"gemini", `{"hook_event_name":"BeforeAgent","session_id":"s","cwd":"/w","prompt":"do it"}`, hook.Prompt, "do it"},
+		{"qwen", `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/w",` + call + `,"tool_response":{"llmContent":"Output: Exit Code: 0\nExit Code: 9\nError: (none)\nExit Code: 3\nSignal: 0"}}`, hook.After, "the tool failed, exit code 3, 70 bytes came back"},
+		{"qwen", `{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/w","prompt":""}`, hook.Elsewhere, ""},
+		{"opencode", `{"hook_event_name":"tool.execute.after","session_id":"s","cwd":"/w",` + call + `,"tool_response":{"output":"(no output)","metadata":{"exit":0}}}`, hook.After, "the tool ended well, exit code 0, 11 bytes came back"},
+		{"opencode", `{"hook_event_name":"chat.message","session_id":"s","cwd":"/w","prompt":"do it"}`, hook.Prompt, "do it"},
+		{"cursor", `{"hook_event_name":"postToolUse","conversation_id":"s","workspace_roots":["/w"],` + call + `,"tool_output":"{}"}`, hook.After, "the tool ended well, 2 bytes came back"},
+		{"cursor", `{"hook_event_name":"postToolUseFailure","conversation_id":"s","workspace_roots":["/w"],` + call + `,"error_message":"timeout"}`, hook.After, "the tool failed, 7 bytes came back"},
+		{"cursor", `{"hook_event_name":"beforeSubmitPrompt","conversation_id":"s","workspace_roots":["/w"],"prompt":"do it"}`, hook.Prompt, "do it"},
+		{"cline", `{"hookName":"tool_result","taskId":"s","workspaceRoots":["/w"],"tool_result":{"id":"c","name":"run_commands","input":{"command":"ls"},"output":[{"query":"ls","result":"","success":true}]},"postToolUse":{"toolName":"run_commands","parameters":{"command":"x"},"result":"[]","success":true}}`, hook.After, "the tool ended well, 2 bytes came back"},
+		{"cline", `{"hookName":"PostToolUse","taskId":"s","workspaceRoots":["/w"],"postToolUse":{"toolName":"execute_command","parameters":{"command":"ls"},"result":"no","success":false}}`, hook.After, "the tool failed, 2 bytes came back"},
+		{"cline", `{"hookName":"prompt_submit","taskId":"s","workspaceRoots":["/w"],"userPromptSubmit":{"prompt":"do it","attachments":[]}}`, hook.Prompt, "do it"},
+	} {
+		a, _ := hook.Find(c.agent)
+		e, err := a.Parse([]byte(c.told))
+		if err != nil || e.At != c.at || e.Session != "s" || e.Dir != "/w" {
+			t.Errorf("%s, %s: %+v, %v", c.agent, c.told, e, err)
+			continue
+		}
+		switch c.at {
+		case hook.After:
+			if got := e.Result.String(); got != c.result || string(e.Call.Tool.Arguments) != `{"command":"ls"}` {
+				t.Errorf("%s, %s: %s of %+v, want %s", c.agent, c.told, got, e.Call.Tool, c.result)
+			}
+		case hook.Permission:
+			if !e.Fixed || e.Call == nil {
+				t.Errorf("%s: other arguments are offered: %+v", c.agent, e)
+			}
+		default:
+			if e.Said != c.result || e.Call != nil {
+				t.Errorf("%s, %s: %+v", c.agent, c.told, e)
+			}
+		}
+	}
+}
+
+// When an agent asks for permission, only what people approved is answered for its user.
+func TestAnAnswerForTheAgentsUser(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "qwen"} {
+		a, _ := hook.Find(name)
+		for _, c := range []struct {
+			v    hook.Verdict
+			want string
+		}{
+			{hook.Verdict{Release: true}, ``},
+			{hook.Verdict{Release: true, Asked: true}, `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`},
+			{hook.Verdict{Text: "no"}, `{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}`},
+		} {
+			if got, err := a.Answer(hook.Permission, c.v); err != nil || string(got) != c.want {
+				t.Errorf("%s, %+v: %s, %v; want %s", name, c.v, got, err, c.want)
+			}
+		}
+		if got, err := a.Answer(hook.Permission, hook.Verdict{Release: true, Asked: true, Arguments: json.RawMessage(`{}`)}); err == nil {
+			t.Errorf("%s is given other arguments: %s", name, got)
 		}
 	}
 }
@@ -100,34 +177,52 @@ func TestAnAnswerIsWhatItsAgentTakes(t *testing.T) {
 		{"cline", hook.Verdict{Release: true, Asked: true, Arguments: edited, Text: "well"}, `"contextModification":"well","overrideInput":{"command":"ls"}`},
 	} {
 		a, _ := hook.Find(c.agent)
-		got, err := a.Answer(c.v)
+		got, err := a.Answer(hook.Before, c.v)
 		if err != nil || !strings.Contains(string(got), c.want) || c.want == "" && got != nil {
 			t.Errorf("%s, %+v: %s, %v; want %q", c.agent, c.v, got, err, c.want)
 		}
 	}
 	for _, name := range []string{"qwen", "cursor"} {
 		a, _ := hook.Find(name)
-		if out, err := a.Answer(hook.Verdict{Release: true, Arguments: edited}); err == nil {
+		if out, err := a.Answer(hook.Before, hook.Verdict{Release: true, Arguments: edited}); err == nil {
 			t.Errorf("%s would run the call with its own arguments: %s", name, out)
 		}
-		if out, err := a.Answer(hook.Verdict{}); err == nil {
+		if out, err := a.Answer(hook.Before, hook.Verdict{}); err == nil {
 			t.Errorf("a refused call is answered by %s", out)
 		}
 	}
 }
 
-// Whatever is read as a call has a tool, and arguments that are an object or a text.
+// Whatever is read as a call has a tool, and arguments that are an object or a text; nothing
+// but a call that is about to run, or is asked about, can be decided.
 func FuzzParse(f *testing.F) {
 	for _, text := range told {
+		f.Add([]byte(text))
+	}
+	for _, text := range []string{
+		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}}`,
+		`{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{},"tool_response":{"metadata":{"exit":1.5},"llmContent":"Exit Code: 1"}}`,
+		`{"hook_event_name":"PostToolUseFailure","tool_name":"Bash","error":"Exit code 99999999999"}`,
+		`{"hook_event_name":"UserPromptSubmit","prompt":"x"}`, `{"hookName":"tool_result","tool_result":{"name":"x","output":[1]},"postToolUse":{"success":false}}`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, a := range hook.Agents() {
 			e, err := a.Parse(text)
-			if err != nil || e.Call == nil {
+			if err != nil {
 				continue
 			}
-			if e.Name != a.Before || e.Call.Tool.Name == "" || (e.Call.Tool.Arguments == nil) == (e.Call.Tool.ArgumentsRaw == "") {
+			if e.Call != nil != (e.At == hook.Before || e.At == hook.Permission || e.At == hook.After) || e.Said != "" != (e.At == hook.Prompt) {
+				t.Errorf("%s: %q is read as %+v", a.Name, text, e)
+			}
+			if e.Result.Size < 0 || e.At != hook.After && e.Result != (hook.Result{}) {
+				t.Errorf("%s: %q has the result %+v", a.Name, text, e.Result)
+			}
+			if e.Call == nil {
+				continue
+			}
+			if e.Call.Tool.Name == "" || (e.Call.Tool.Arguments == nil) == (e.Call.Tool.ArgumentsRaw == "") {
 				t.Errorf("%s: %q is read as %+v", a.Name, text, e.Call.Tool)
 			}
 			if e.Call.Tool.Arguments != nil && !json.Valid(e.Call.Tool.Arguments) {

@@ -231,10 +231,11 @@ func TestAgentsWithAHook(t *testing.T) {
 	t.Parallel()
 	plain := newProvider(t)
 	s := serve(t, nil)
+	t.Cleanup(s.nothingFound)
 	decisions := []personsDecision{personsDecisions[1], personsDecisions[2], personsDecisions[0]}
 	for name, a := range hookedPrograms() {
 		for i, c := range decisions {
-			if i > 0 && name != "claude" && name != "codex" || name == "opencode" { // which take long to start
+			if i > 0 && name != "claude" && name != "codex" && name != "opencode" { // which take long to start
 				continue
 			}
 			t.Run(name+"/"+c.name, func(t *testing.T) {
@@ -247,10 +248,20 @@ func TestAgentsWithAHook(t *testing.T) {
 				if _, err := os.Stat(data); err != nil {
 					t.Fatal("the call ran before anybody was asked")
 				}
+				// Cline's command line tells no hook what its user asks for.
+				if shown := s.must("show", r.ID); name != "cline" && !strings.Contains(shown, "run: rm") {
+					t.Errorf("people are not told what the agent's user has asked for:\n%s", shown)
+				}
 				s.answer(r.ID, c.decide...)
 				p.output()
 				if _, err := os.Stat(data); (err != nil) != c.gone {
 					t.Errorf("the folder is gone: %t, want %t", err != nil, c.gone)
+				}
+				ran := slices.ContainsFunc(s.entries(), func(e entry) bool {
+					return e.RequestID == r.ID && strings.HasPrefix(e.Note, "by the agent's word")
+				})
+				if ran != c.gone {
+					t.Errorf("the log has what came of the call: %t, want %t", ran, c.gone)
 				}
 				// Cline ends its run, and tells the reason to nobody.
 				if !c.gone && name != "cline" && !slices.ContainsFunc(plain.asked("data-"+marker), func(body string) bool { return strings.Contains(body, c.prints) }) {
@@ -289,9 +300,6 @@ func TestAgentsWithAHookAndAProxyAreAskedOnce(t *testing.T) {
 	s := serve(t, nil, "--upstream", "anthropic="+plain.URL, "--upstream", "openai="+plain.URL, "--upstream", "gemini="+plain.URL)
 	t.Run("all", func(t *testing.T) {
 		for name, a := range hookedPrograms() {
-			if name == "opencode" { // it takes a minute to start; TestAgentsWithAHook has it
-				continue
-			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				s := s.in(t)
@@ -306,9 +314,15 @@ func TestAgentsWithAHookAndAProxyAreAskedOnce(t *testing.T) {
 			})
 		}
 	})
+	s.nothingFound()
+}
+
+// nothingFound says that the log has no finding.
+func (s *sidecar) nothingFound() {
+	s.t.Helper()
 	for _, e := range s.entries() {
 		if e.Type == "finding" {
-			t.Errorf("nothing was done that no model asked for: %+v", e)
+			s.t.Errorf("nothing was done that no model asked for: %+v", e)
 		}
 	}
 }

@@ -1,7 +1,8 @@
 // Package hook is `holdgate hook run`: what coding agents start before each tool call.
 // It passes what the agent tells it on to the sidecar's door for agents, waits for the
 // answer, and ends as the agent's hooks end: with exit code 0 where the call goes on,
-// and with 2 and the reason on standard error where it does not.
+// and with 2 and the reason on standard error where it does not. At other events it decides
+// nothing by itself: where the sidecar cannot be asked, it says nothing and ends with 0.
 //
 // An agent waits for it at every call, so it starts first of all: this package imports
 // little, and does its work while the program is initialised, before the packages that
@@ -51,6 +52,8 @@ const (
 	// firstPatience where it has not been there at all.
 	patience      = 20 * time.Second
 	firstPatience = time.Second
+	// reporting is how long what only tells of something waits for the sidecar.
+	reporting = 5 * time.Second
 )
 
 func init() {
@@ -69,6 +72,7 @@ type Options struct {
 	// KeyFile has the key by which the sidecar proves itself; empty: any answer counts.
 	KeyFile string
 
+	at     moment
 	env    string // the door that the environment names
 	getenv func(string) string
 	key    []byte
@@ -127,23 +131,24 @@ func parse(args []string, getenv func(string) string) (o Options, err error) {
 
 // Run runs the hook with what stands behind `hook run`, and returns its exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	told, readErr := io.ReadAll(io.LimitReader(stdin, maxTold+1))
 	o, err := parse(args, getenv)
+	o.at = momentOf(told)
 	refuse := func(why string) int { return o.refuse(why, stdout, stderr) }
 	if err != nil {
 		return refuse("[holdgate] This call was not run: the hook is not set up well: " + err.Error())
 	}
-	told, err := io.ReadAll(io.LimitReader(stdin, maxTold+1))
-	if err != nil || len(told) > maxTold {
+	if readErr != nil || len(told) > maxTold {
 		return refuse("[holdgate] This call was not run: what the agent told its hook cannot be read, or is too large.")
 	}
 	v, err := o.ask(told)
 	switch {
-	case unreached(err) && o.FailOpen && noteLapse() == nil:
+	case o.at == deciding && unreached(err) && o.FailOpen && noteLapse() == nil:
 		v.Output = spoken[o.Agent].allow
 	case err != nil:
 		return refuse("[holdgate] This call was not run: Holdgate, which decides about it, cannot be asked (" + err.Error() +
 			"). Tell the user to look whether it runs (holdgate serve, holdgate doctor), and call again then.")
-	case v.Status != "approved":
+	case v.Status != "approved" && v.Output == "":
 		return refuse(v.Text)
 	}
 	if _, err := io.WriteString(stdout, v.Output); err != nil {
@@ -156,16 +161,23 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 // codes.
 var spoken = map[string]struct {
 	allow  string
+	goOn   string // at other events than before a call
 	refuse func(why string) any
 }{
-	"cursor": {`{"permission":"allow"}`, func(why string) any {
+	"cursor": {`{"permission":"allow"}`, `{"continue":true}`, func(why string) any {
 		return map[string]string{"permission": "deny", "user_message": why, "agent_message": why}
 	}},
-	"cline": {`{"cancel":false}`, func(why string) any { return map[string]any{"cancel": true, "errorMessage": why} }},
+	"cline": {`{"cancel":false}`, `{"cancel":false}`, func(why string) any { return map[string]any{"cancel": true, "errorMessage": why} }},
 }
 
-// refuse tells the agent that the call does not run, and returns the exit code.
+// refuse tells the agent that the call does not run, and returns the exit code. At any other
+// event it leaves the agent to itself.
 func (o Options) refuse(why string, stdout, stderr io.Writer) int {
+	if o.at != deciding {
+		fmt.Fprintln(stderr, strings.Replace(why, "This call was not run", "Holdgate was not told of this", 1))
+		_, _ = io.WriteString(stdout, spoken[o.Agent].goOn) // an agent that does not read it goes on
+		return exitGoesOn
+	}
 	if said, is := spoken[o.Agent]; is {
 		text, err := json.Marshal(said.refuse(why))
 		if err == nil {
@@ -206,6 +218,9 @@ func wasThere(err error) bool {
 // ask asks the sidecar until the call is decided or the time is over. One that has gone
 // may start anew meanwhile: the same call again picks up what waits.
 func (o Options) ask(told []byte) (v verdict, err error) {
+	if o.at == telling {
+		return o.post(told, 0, 0)
+	}
 	until := time.Now().Add(o.Wait)
 	lost, bearing := time.Now(), firstPatience
 	for {
@@ -248,7 +263,11 @@ func (o Options) post(told []byte, wait time.Duration, lapses int64) (v verdict,
 		return v, away(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(wait + slack)); err != nil {
+	deadline := time.Now().Add(wait + slack)
+	if o.at == telling {
+		deadline = time.Now().Add(reporting)
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
 		return v, away(err)
 	}
 	query := "?wait=" + wait.String()

@@ -39,7 +39,7 @@ func hookCommand(e *env) *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:      "run",
 			UsageText: "holdgate hook run claude",
-			Usage:     "what an agent starts before a tool call; it reads the event on standard input",
+			Usage:     "what an agent starts at a tool call and at its results; it reads the event on standard input",
 			ArgsUsage: "AGENT",
 			Flags: []cli.Flag{
 				&cli.DurationFlag{Name: "wait", Usage: "how long people are waited for", Value: 10 * time.Minute},
@@ -150,6 +150,16 @@ func hookText(f install.Found) string {
 	}
 	if f.Command != "" {
 		fmt.Fprintf(&b, "it runs: %s\n", holdgate.Visible(f.Command))
+	}
+	for _, e := range f.Events {
+		state := "installed"
+		if !e.Installed {
+			state = "not installed"
+		}
+		fmt.Fprintf(&b, "  %-20s %-13s  %s\n", e.Name, state, e.Purpose)
+	}
+	if !f.Complete() {
+		fmt.Fprintf(&b, "it is incomplete: holdgate hook %s install puts in what is missing\n", f.Agent)
 	}
 	if !f.Proves {
 		b.WriteString("it believes whatever answers there: install it again, and the sidecar has to prove itself\n")

@@ -3,10 +3,7 @@
 package install
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdgate/holdgate/proxy/hook"
 )
@@ -39,20 +34,46 @@ type Options struct {
 type Found struct {
 	Agent     string   `json:"agent"`
 	File      string   `json:"file"`
-	Installed bool     `json:"installed"`
+	Installed bool     `json:"installed"` // before a tool runs; without that nothing is decided
 	Command   string   `json:"command,omitempty"`
-	Proves    bool     `json:"proves"`        // the sidecar has to prove that an answer is its own
+	Proves    bool     `json:"proves"` // the sidecar has to prove that an answer is its own
+	Events    []Event  `json:"events"`
 	GoesOn    []string `json:"goes_on_where"` // the agent runs calls all the same
 }
 
-// over is how much longer than for people an agent waits for the hook itself.
-const over = 30 * time.Second
+// An Event is one that the agent has a hook for.
+type Event struct {
+	Name      string `json:"name"`
+	Purpose   string `json:"purpose"`
+	Installed bool   `json:"installed"`
+}
 
-var (
-	//go:embed opencode.js
-	plugin string
-	//go:embed cline.sh
-	script string
+// Complete reports whether all events are hooked: those that came later are not where the hook
+// was installed before.
+func (f Found) Complete() bool {
+	return !slices.ContainsFunc(f.Events, func(e Event) bool { return !e.Installed })
+}
+
+// events are those that the hook stands at, that before a tool first.
+func (o Options) events() (all []Event) {
+	a := o.Agent
+	for _, e := range []Event{
+		{Name: a.Before, Purpose: "decides each tool call"}, {Name: a.Permission, Purpose: "answers before the agent asks its own user"},
+		{Name: a.After, Purpose: "tells what came of a call"}, {Name: a.Failed, Purpose: "tells what came of a call that failed"},
+		{Name: a.Prompt, Purpose: "tells what the agent's user asks for"},
+	} {
+		if e.Name != "" {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+const (
+	// over is how much longer than for people an agent waits for the hook itself.
+	over = 30 * time.Second
+	// telling is how long an agent waits for a hook that decides nothing.
+	telling = 10 * time.Second
 )
 
 // settings is where an agent's settings are, below its own folder, and how a hook stands in them.
@@ -73,21 +94,6 @@ var places = map[string]settings{
 	"opencode": {variable: "OPENCODE_CONFIG_DIR", folder: ".config/opencode", file: "plugins/holdgate.js", project: ".opencode"},
 	"cline":    {folder: "Documents/Cline/Hooks", file: "PreToolUse", project: ".clinerules/hooks"},
 }
-
-// own is the text of a file that is the hook's alone; empty: the hook stands among settings.
-func (o Options) own() string {
-	switch o.Agent.Name {
-	case "opencode":
-		command, _ := json.Marshal(o.words()) // texts have always a form
-		return strings.Replace(plugin, "COMMAND", string(command), 1)
-	case "cline":
-		return strings.Replace(script, "COMMAND", o.line(), 1)
-	}
-	return ""
-}
-
-// mark stands in each file that is the hook's alone.
-func (o Options) mark() []byte { return []byte("holdgate hook " + o.Agent.Name + " install") }
 
 // file is the path of the settings.
 func (o Options) file() string {
@@ -128,10 +134,17 @@ func (o Options) line() string {
 	return b.String()
 }
 
-// command is a line for the agent's shell. A hook that is missing or crashes ends with a
-// code at which agents go on: only 2 stops them.
-func (o Options) command() string {
+// command is a line for the agent's shell at an event. A hook that is missing or crashes ends
+// with a code at which agents go on: only 2 stops them. Where nothing is to be stopped any end
+// is a good one.
+func (o Options) command(event string) string {
 	b := o.line()
+	if event != o.Agent.Before {
+		if runtime.GOOS != "windows" {
+			b += " || exit 0"
+		}
+		return b
+	}
 	if !o.FailOpen && runtime.GOOS != "windows" {
 		b += `; case $? in 0) ;; 2) exit 2 ;; *) echo "[holdgate] This call was not run: the hook of Holdgate did not run." >&2; exit 2 ;; esac`
 	}
@@ -140,10 +153,18 @@ func (o Options) command() string {
 
 // goesOn are the cases in which the agent runs a call all the same on a system.
 func (o Options) goesOn(system string) []string {
-	if system != "windows" || o.own() != "" || places[o.Agent.Name].flat {
+	if system != "windows" || o.own(o.Agent.Before) != "" || places[o.Agent.Name].flat {
 		return o.Agent.GoesOn
 	}
 	return append(slices.Clip(o.Agent.GoesOn), "the hook crashes or is missing: on Windows its command cannot make a refusal of that")
+}
+
+// timeout is how long the agent waits for the hook at an event.
+func (o Options) timeout(event string) time.Duration {
+	if event == o.Agent.Before || event == o.Agent.Permission {
+		return (o.Wait + over).Round(time.Second)
+	}
+	return telling
 }
 
 // shellWord is a word as shells read it.
@@ -159,65 +180,13 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// ours reports whether a hook of the settings is `hook run` for the agent.
-func (o Options) ours(group jsontext.Value) (command string, ok bool) {
-	type oneHook struct {
-		Command string `json:"command"`
-	}
-	var g struct {
-		oneHook
-		Hooks []oneHook `json:"hooks"`
-	}
-	if json.Unmarshal(group, &g) != nil {
-		return "", false
-	}
-	for _, h := range append(g.Hooks, g.oneHook) {
-		if strings.Contains(h.Command, " hook run "+o.Agent.Name) {
-			return h.Command, true
-		}
-	}
-	return "", false
-}
-
 // Status says whether the hook is installed.
 func (o Options) Status() (Found, error) {
-	f := Found{Agent: o.Agent.Name, File: o.file(), GoesOn: o.goesOn(runtime.GOOS)}
-	text, err := os.ReadFile(f.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
+	f := Found{Agent: o.Agent.Name, File: o.file(), GoesOn: o.goesOn(runtime.GOOS), Events: o.events()}
+	if o.own(o.Agent.Before) != "" {
+		return o.statusOwn(f)
 	}
-	if err != nil {
-		return f, fmt.Errorf("reading the settings: %w", err)
-	}
-	if o.own() != "" {
-		f.Installed = bytes.Contains(text, o.mark())
-		f.Proves = f.Installed && bytes.Contains(text, []byte("--key"))
-		return f, nil
-	}
-	_, _, groups, err := o.read(text)
-	if err != nil {
-		return f, err
-	}
-	for _, g := range groups {
-		if command, ok := o.ours(g); ok {
-			f.Command, f.Installed, f.Proves = command, true, strings.Contains(command, " --key ")
-		}
-	}
-	return f, nil
-}
-
-// read reads the settings, the hooks in them, and those of the event before a tool.
-func (o Options) read(text []byte) (all, hooks object, groups []jsontext.Value, err error) {
-	if all, err = readObject(text); err == nil {
-		hooks, err = readObject(all.get("hooks"))
-	}
-	if err == nil {
-		groups, err = readList(hooks.get(o.Agent.Before))
-	}
-	if err != nil {
-		err = fmt.Errorf("%s cannot be read (%w): put the hook in by hand, as docs/hooks.md shows", o.file(), err)
-	}
-	return all, hooks, groups, err
+	return o.statusOf(f)
 }
 
 // Install puts the hook in, in the place of an earlier one.
@@ -225,97 +194,18 @@ func (o Options) Install() (Found, error) {
 	if o.Wait > o.Agent.Wait && o.Agent.Name == "cline" {
 		return Found{}, fmt.Errorf("cline waits two minutes for a hook, and then runs the call: --wait can be %s at most", o.Agent.Wait)
 	}
-	if own := o.own(); own != "" {
-		return o.writeOwn(own)
+	if o.own(o.Agent.Before) != "" {
+		return o.writeOwn()
 	}
-	p := places[o.Agent.Name]
-	timeout := (o.Wait + over).Round(time.Second)
-	n := int64(timeout / time.Second)
-	if p.milliseconds {
-		n = timeout.Milliseconds()
-	}
-	one := map[string]any{"type": "command", "command": o.command(), "timeout": n}
-	all := map[string]any{"matcher": p.matcher, "hooks": []any{one}}
-	if p.flat {
-		one["failClosed"] = !o.FailOpen
-		all = one
-	}
-	group, err := json.Marshal(all)
-	if err != nil {
-		return Found{}, err
-	}
-	return o.change(group)
-}
-
-// writeOwn writes the file that is the hook's alone. Another hook's file of this name stays.
-func (o Options) writeOwn(text string) (Found, error) {
-	if o.Agent.Name == "cline" && runtime.GOOS == "windows" {
-		return Found{}, errors.New("the hook of cline is a script for sh, which Windows has not")
-	}
-	there, err := os.ReadFile(o.file())
-	switch {
-	case err == nil && !bytes.Contains(there, o.mark()):
-		return Found{}, fmt.Errorf("%s is another hook already: call it from a hook of your own, or move it away, and install again", o.file())
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return Found{}, fmt.Errorf("reading the hook that is there: %w", err)
-	}
-	if err := write(o.file(), []byte(text), 0o755); err != nil {
-		return Found{}, err
-	}
-	return o.Status()
+	return o.change(o.group)
 }
 
 // Uninstall takes the hook out.
 func (o Options) Uninstall() (Found, error) {
-	if o.own() == "" {
-		return o.change(nil)
+	if o.own(o.Agent.Before) != "" {
+		return o.removeOwn()
 	}
-	f, err := o.Status()
-	if err != nil || !f.Installed {
-		return f, err
-	}
-	if err := os.Remove(f.File); err != nil {
-		return f, fmt.Errorf("removing the hook's file: %w", err)
-	}
-	f.Installed, f.Proves = false, false
-	return f, nil
-}
-
-// change writes the settings with the hook; without one, where it is nil.
-func (o Options) change(group jsontext.Value) (Found, error) {
-	text, err := os.ReadFile(o.file())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Found{}, fmt.Errorf("reading the settings: %w", err)
-	}
-	all, hooks, groups, err := o.read(text)
-	if err != nil {
-		return Found{}, err
-	}
-	before := len(groups)
-	groups = slices.DeleteFunc(groups, func(g jsontext.Value) bool { _, ours := o.ours(g); return ours })
-	if group == nil && len(groups) == before {
-		return o.Status()
-	}
-	if group != nil {
-		groups = append(groups, group)
-	}
-	if hooks = hooks.set(o.Agent.Before, nil); len(groups) > 0 {
-		hooks = hooks.set(o.Agent.Before, listText(groups))
-	}
-	if group != nil && places[o.Agent.Name].flat && all.get("version") == nil {
-		all = all.set("version", jsontext.Value("1")) // Cursor reads no file without it
-	}
-	if all = all.set("hooks", nil); len(hooks) > 0 {
-		all = all.set("hooks", hooks.text())
-	}
-	out := all.text()
-	if err := out.Indent(jsontext.WithIndent("  ")); err != nil {
-		return Found{}, fmt.Errorf("writing the settings: %w", err)
-	}
-	if err := write(o.file(), append(out, '\n'), 0o644); err != nil {
-		return Found{}, err
-	}
-	return o.Status()
+	return o.change(nil)
 }
 
 // write puts a file in the place of another in one step, whose mode it keeps. A link stays one.

@@ -63,7 +63,7 @@ func TestSettingsStayButForTheHook(t *testing.T) {
 			}
 		}
 		text, err := os.ReadFile(f.File)
-		if err != nil || strings.Count(string(text), "hook run") != 1 || strings.Index(string(text), "zeta") > strings.Index(string(text), "alpha") {
+		if err != nil || strings.Count(string(text), "hook run") != len(f.Events) || !f.Complete() || strings.Index(string(text), "zeta") > strings.Index(string(text), "alpha") {
 			t.Errorf("%s: the settings are %s (%v)", agent, text, err)
 		}
 		want := `"timeout": 90`
@@ -90,6 +90,76 @@ func TestSettingsStayButForTheHook(t *testing.T) {
 		}
 		if a, b := encoded(t, was), encoded(t, is); a != b {
 			t.Errorf("%s: the settings are %s, and were %s", agent, b, a)
+		}
+	}
+}
+
+// An event that came later is not hooked where the hook was installed before: that is said, and
+// installing again puts it in. What a person has put beside the hook stays.
+func TestAnEarlierInstallationIsIncomplete(t *testing.T) {
+	const theirs = `{"type":"command","command":"notify"}`
+	for _, agent := range []string{"claude", "codex", "gemini", "qwen"} {
+		o := options(t, agent)
+		f, _ := o.Status()
+		put := func(text string) {
+			if err := os.MkdirAll(filepath.Dir(f.File), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(f.File, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(`{"hooks":{"` + o.Agent.Before + `":[{"matcher":"*","hooks":[{"type":"command","command":"/opt/holdgate hook run ` + agent + ` --wait 10m0s"},` + theirs + `]}],"` + o.Agent.After + `":[]}}`)
+		f, err := o.Status()
+		if err != nil || !f.Installed || f.Complete() || !f.Events[0].Installed || f.Events[1].Installed {
+			t.Fatalf("%s: %+v, %v", agent, f, err)
+		}
+		if f, err = o.Install(); err != nil || !f.Complete() {
+			t.Fatalf("%s: %+v, %v", agent, f, err)
+		}
+		if f, err = o.Uninstall(); err != nil || f.Installed {
+			t.Fatalf("%s: %+v, %v", agent, f, err)
+		}
+		text, err := os.ReadFile(f.File)
+		if err != nil || strings.Contains(string(text), "hook run") || !strings.Contains(string(text), `"notify"`) {
+			t.Errorf("%s: %s, %v", agent, text, err)
+		}
+		put(`{"hooks":{"` + o.Agent.After + `":[],"Stop":[]}}`)
+		if _, err = o.Uninstall(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(f.File); err != nil || string(text) != `{"hooks":{"`+o.Agent.After+`":[],"Stop":[]}}` {
+			t.Errorf("%s: what was not ours has become %s (%v)", agent, text, err)
+		}
+	}
+}
+
+// Only the hook before a tool can stop anything: at the other events any end is a good one, as
+// some agents drop a result or a prompt otherwise.
+func TestOtherEventsStopNothing(t *testing.T) {
+	dir := t.TempDir()
+	for _, agent := range []string{"claude", "codex", "gemini", "qwen"} {
+		o := options(t, agent)
+		o.Program = filepath.Join(dir, "no one's")
+		f, err := o.Install()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(f.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings struct {
+			Hooks map[string][]struct{ Hooks []struct{ Command string } }
+		}
+		if err := json.Unmarshal(text, &settings); err != nil {
+			t.Fatal(err)
+		}
+		for event, groups := range settings.Hooks {
+			err := exec.CommandContext(t.Context(), "sh", "-c", groups[0].Hooks[0].Command).Run()
+			if stops := event == o.Agent.Before; (err != nil) != stops {
+				t.Errorf("%s, %s: with a hook that is gone it ends with %v", agent, event, err)
+			}
 		}
 	}
 }
@@ -185,10 +255,38 @@ func TestTheScriptOfCline(t *testing.T) {
 	}
 }
 
+// Cline's other hooks tell of something: they never cancel its run.
+func TestTheOtherScriptsOfCline(t *testing.T) {
+	o := options(t, "cline")
+	o.Program = filepath.Join(t.TempDir(), "holdgate")
+	f, err := o.Install()
+	if err != nil || !f.Complete() || len(f.Events) != 3 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for _, event := range []string{"PostToolUse", "UserPromptSubmit"} {
+		out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(f.File), event)).Output()
+		if err != nil || string(out) != `{"cancel":false}`+"\n" {
+			t.Errorf("%s says %s (%v)", event, out, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(f.File), "PostToolUse")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = o.Status(); err != nil || !f.Installed || f.Complete() {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err = o.Uninstall(); err != nil || f.Installed {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(f.File)); err != nil || len(left) != 0 {
+		t.Errorf("what is left: %v, %v", left, err)
+	}
+}
+
 func TestThePluginOfOpencode(t *testing.T) {
 	o := options(t, "opencode")
 	f, err := o.Install()
-	if err != nil || !f.Installed {
+	if err != nil || !f.Installed || !f.Complete() {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	text, err := os.ReadFile(f.File)
