@@ -32,7 +32,7 @@ func TestProgramsOfTheDocsAskAPerson(t *testing.T) {
 			if !found || !ends {
 				t.Fatal("the page shows no program")
 			}
-			if n := strings.Count(code, "\n"); n > 18 {
+			if n := strings.Count(code, "\n"); n > 15 {
 				t.Errorf("the program has %d lines", n)
 			}
 			program := filepath.Join(t.TempDir(), tt.file)

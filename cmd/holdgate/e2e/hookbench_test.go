@@ -13,13 +13,14 @@ import (
 )
 
 // BenchmarkAnAllowedCallAtAHook is what an agent waits for at a call that policy allows: the
-// start of the hook, its question and its end. It tells the median and the slowest tenth;
+// start of the hook, its question, the sidecar's proof and its end. It tells the median and the slowest tenth;
 // the time that a program which does nothing takes to start and end is in them.
 //
 //	go test ./cmd/holdgate/e2e -run '^$' -bench AtAHook -benchtime 200x
 func BenchmarkAnAllowedCallAtAHook(b *testing.B) {
 	serve := exec.Command(binary, "serve", "--agents", "127.0.0.1:0", "--approvers", "127.0.0.1:0")
-	serve.Env = append(environment(), "HOLDGATE_STATE_DIR="+sockettest.Folder(b)+"/s")
+	state := sockettest.Folder(b) + "/s"
+	serve.Env = append(environment(), "HOLDGATE_STATE_DIR="+state)
 	out, err := serve.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -38,7 +39,7 @@ func BenchmarkAnAllowedCallAtAHook(b *testing.B) {
 	env := append(environment(), "HOME="+b.TempDir())
 	var took []time.Duration
 	for b.Loop() {
-		cmd := exec.Command(binary, "hook", "run", "claude", "--agents", door.Addr)
+		cmd := exec.Command(binary, "hook", "run", "claude", "--agents", door.Addr, "--key", state+"/hook.key")
 		cmd.Env, cmd.Stdin = env, strings.NewReader(told)
 		began := time.Now()
 		if out, err := cmd.CombinedOutput(); err != nil {
