@@ -143,7 +143,9 @@ func TestWhatCameOfACallIsWrittenDown(t *testing.T) {
 func TestACallThatRanWithoutBeingLetIsAFinding(t *testing.T) {
 	t.Parallel()
 	h := hookTeller{proxytest.New(t, nil), t, "claude"}
-	ran := func(command, id string) { h.tells("PostToolUse", "", bash(command, id)+`,"tool_response":{"stdout":""}`) }
+	ran := func(command, id string) {
+		h.tells("PostToolUse", "", bash(command, id)+`,"tool_response":{"stdout":""}`)
+	}
 	ran("before", "c0")
 	if found := h.Entries(audit.TypeFinding); len(found) != 0 {
 		t.Fatalf("what ran before is %+v", found)

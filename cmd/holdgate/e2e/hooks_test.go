@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hookRun runs a hook as an agent does that is about to run a command.
@@ -149,6 +150,18 @@ func TestAHookOutlivesItsSidecar(t *testing.T) {
 	s.kill()
 	if r := <-waiting; r.code != 2 || !strings.Contains(r.stderr, "cannot be asked") {
 		t.Errorf("the call should be refused: %v", r)
+	}
+	s = serveIn(t, s.dir, nil, "--agents", s.agents)
+	gone := s.held("/srv/app/gone")
+	s.answer(gone.ID, "approve")
+	if r := finish(t, hookRun(t, s.agents, "claude", "rm -rf /srv/app/gone")); r.code != 0 {
+		t.Errorf("the call asked again should take up its request: %v", r)
+	}
+	waiting = ends(t, hookRun(t, s.agents, "claude", "rm -rf /srv/app/open", "--fail", "open"))
+	s.held("/srv/app/open")
+	s.kill()
+	if r := <-waiting; r.code != 0 {
+		t.Errorf("the call should go on where that is asked for: %v", r)
 	}
 }
 
@@ -324,6 +337,74 @@ func (s *sidecar) nothingFound() {
 		if e.Type == "finding" {
 			s.t.Errorf("nothing was done that no model asked for: %+v", e)
 		}
+	}
+}
+
+// A sidecar that is killed while people are asked leaves agents that do not run the call, and
+// whose model reads why.
+func TestAgentsWithAHookWhoseSidecarIsKilled(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	plain := newProvider(t)
+	s := serve(t, nil)
+	type held struct {
+		p    *process
+		data string
+	}
+	all := map[string]held{}
+	for name, a := range hookedPrograms() {
+		p, data := a.hooked(t, plain.URL, s.agents, name+"-killed", "--state-dir", s.dir)
+		all[name] = held{p, data}
+	}
+	for name := range all {
+		s.held("data-" + name + "-killed")
+	}
+	s.kill()
+	for name, h := range all {
+		h.p.end()
+		if _, err := os.Stat(h.data); err != nil {
+			t.Errorf("%s: the call ran. It said: %s\n%s", name, &h.p.stdout, &h.p.stderr)
+		}
+		if name != "cline" && !slices.ContainsFunc(plain.asked("data-"+name+"-killed"), func(body string) bool { return strings.Contains(body, "cannot be asked") }) {
+			t.Errorf("%s: the model is not told why", name)
+		}
+	}
+}
+
+// A call that people leave alone for five minutes is held at each agent's hook, and runs once it
+// is approved. HOLDGATE_HOLD=5m says how long; without it the test is left out.
+func TestAgentsWaitLongAtAHook(t *testing.T) {
+	hold := longHold()
+	if hold == 0 {
+		t.Skip("HOLDGATE_HOLD does not say how long")
+	}
+	clientsDir(t)
+	t.Parallel()
+	plain := newProvider(t)
+	s := serve(t, nil)
+	for name, a := range hookedPrograms() {
+		if name == "cline" { // it waits for two minutes at most
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			p, data := a.hooked(t, plain.URL, s.agents, name+"-long", "--state-dir", s.dir)
+			r := s.held("data-" + name + "-long")
+			select {
+			case <-time.After(hold):
+			case <-p.ended:
+				t.Fatalf("it did not wait: %s\n%s", &p.stdout, &p.stderr)
+			}
+			if _, err := os.Stat(data); err != nil {
+				t.Fatal("the call ran before anybody had answered")
+			}
+			s.answer(r.ID, "approve")
+			p.output()
+			if _, err := os.Stat(data); err == nil {
+				t.Errorf("the call did not run: %s\n%s", &p.stdout, &p.stderr)
+			}
+		})
 	}
 }
 
