@@ -34,8 +34,8 @@ type Agent struct {
 	GoesOn []string
 }
 
-// longest is how long a hook waits for people where nobody says otherwise. The agents
-// have no limit of their own that is shorter.
+// longest is how long a hook waits for people where nobody says otherwise, and the agent has no
+// limit of its own that is shorter.
 const longest = 10 * time.Minute
 
 const (
@@ -46,6 +46,10 @@ const (
 // clineWait leaves a hook of Cline time to answer in: Cline kills it after two minutes, whatever
 // its settings say, and runs the call.
 const clineWait = time.Minute
+
+// qwenWait leaves a hook of Qwen Code time to answer in: Qwen Code runs the call after one minute,
+// whatever its settings say, and does not end the hook.
+const qwenWait = 35 * time.Second
 
 // Agents are those whose hooks are known (November 2026: Claude Code 2.1.197, Codex
 // 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.15.10, opencode 1.18.33, Cline 3.0.65). Cursor's are
@@ -64,7 +68,7 @@ func Agents() []Agent {
 			Edits: true, Wait: longest, GoesOn: []string{slow, disabled + " (hooksConfig.enabled)"}},
 		{Name: "qwen", Before: "PreToolUse",
 			Permission: "PermissionRequest", After: "PostToolUse", Failed: "PostToolUseFailure", Prompt: "UserPromptSubmit",
-			Wait: longest, GoesOn: []string{slow, disabled + " (disableAllHooks)"}},
+			Wait: qwenWait, GoesOn: []string{slow + " of one minute", disabled + " (disableAllHooks)"}},
 		{Name: "opencode", Before: "tool.execute.before",
 			After: "tool.execute.after", Prompt: "chat.message",
 			Edits: true, Approves: true, Wait: longest, GoesOn: []string{"the plugin cannot be loaded", "it is started with --pure"}},

@@ -383,7 +383,7 @@ func TestAgentsWaitLongAtAHook(t *testing.T) {
 	plain := newProvider(t)
 	s := serve(t, nil)
 	for name, a := range hookedPrograms() {
-		if name == "cline" { // it waits for two minutes at most
+		if name == "cline" || name == "qwen" { // which wait less: TestAgentsThatWaitForAShortTime
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -403,6 +403,34 @@ func TestAgentsWaitLongAtAHook(t *testing.T) {
 			p.output()
 			if _, err := os.Stat(data); err == nil {
 				t.Errorf("the call did not run: %s\n%s", &p.stdout, &p.stderr)
+			}
+		})
+	}
+}
+
+// An agent that runs a call once its hook takes longer than some time, whatever its settings say,
+// is refused before that; the request stays.
+func TestAgentsThatWaitForAShortTimeAreRefused(t *testing.T) {
+	clientsDir(t)
+	t.Parallel()
+	plain := newProvider(t)
+	s := serve(t, nil)
+	for _, name := range []string{"qwen", "cline"} {
+		a := hookedPrograms()[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			p, data := a.hooked(t, plain.URL, s.agents, name+"-short", "--state-dir", s.dir)
+			r := s.held("data-" + name + "-short")
+			p.end()
+			if _, err := os.Stat(data); err != nil {
+				t.Errorf("the call ran before anybody had answered: %s\n%s", &p.stdout, &p.stderr)
+			}
+			if name == "qwen" && len(plain.asked("request "+r.ID)) == 0 {
+				t.Error("the model is not told to call again")
+			}
+			if again := s.held("data-" + name + "-short"); again.ID != r.ID {
+				t.Errorf("the request is %s, and was %s", again.ID, r.ID)
 			}
 		})
 	}

@@ -73,10 +73,19 @@ type Options struct {
 	KeyFile string
 
 	at     moment
-	env    string // the door that the environment names
+	slack  time.Duration // in which the door answers besides the wait
+	env    string        // the door that the environment names
 	getenv func(string) string
 	key    []byte
 }
+
+// shorter is how long people are waited for at most where the agent runs the call after a time
+// that no setting changes, as package proxy/hook has it. A hook that was installed before that
+// was known says more.
+var shorter = map[string]time.Duration{"qwen": 35 * time.Second, "cline": time.Minute}
+
+// shortSlack is in the place of slack there.
+const shortSlack = 10 * time.Second
 
 // parse reads the command line: AGENT, and flags as --name VALUE or --name=VALUE.
 func parse(args []string, getenv func(string) string) (o Options, err error) {
@@ -122,6 +131,10 @@ func parse(args []string, getenv func(string) string) (o Options, err error) {
 	// The settings of the agent's user come first. In a sandbox their door is not there, and
 	// the environment names the one that is.
 	o.env = strings.TrimPrefix(getenv(EnvAgents), "http://")
+	o.slack = slack
+	if most, is := shorter[o.Agent]; is {
+		o.Wait, o.slack = min(o.Wait, most), shortSlack
+	}
 	o.Door, o.Else = strings.TrimPrefix(o.Door, "http://"), o.env
 	if o.Door == "" {
 		o.Door, o.Else = cmp.Or(o.Else, DefaultDoor), ""
@@ -235,7 +248,7 @@ func (o Options) ask(told []byte) (v verdict, err error) {
 			if time.Since(began) > retryEvery || wasThere(err) && bearing < patience { // it went while people were asked
 				lost, bearing = time.Now(), patience
 			}
-			if time.Since(lost) > bearing {
+			if time.Since(lost) > bearing || time.Since(until) > o.slack {
 				return v, err
 			}
 			time.Sleep(retryEvery)
@@ -263,7 +276,7 @@ func (o Options) post(told []byte, wait time.Duration, lapses int64) (v verdict,
 		return v, away(err)
 	}
 	defer conn.Close()
-	deadline := time.Now().Add(wait + slack)
+	deadline := time.Now().Add(wait + o.slack)
 	if o.at == telling {
 		deadline = time.Now().Add(reporting)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	agents "github.com/holdgate/holdgate/proxy/hook"
 )
@@ -14,6 +15,12 @@ import (
 func TestOnlyACallIsStopped(t *testing.T) {
 	t.Parallel()
 	for _, a := range agents.Agents() {
+		if most, is := shorter[a.Name]; is != (a.Wait < 10*time.Minute) || is && most != a.Wait {
+			t.Errorf("a hook of %s waits for %s, and %s is what it may", a.Name, most, a.Wait)
+		}
+		if o, err := parse([]string{a.Name, "--wait", "10m"}, func(string) string { return "" }); err != nil || o.Wait != a.Wait {
+			t.Errorf("a hook of %s that was told 10m waits for %s (%v)", a.Name, o.Wait, err)
+		}
 		for _, name := range []string{a.Permission, a.After, a.Failed, a.Prompt} {
 			if a.Name != "cline" && name != "" && !slices.Contains(asks, name) && !slices.Contains(tells, name) {
 				t.Errorf("%s would be stopped at %s", a.Name, name)

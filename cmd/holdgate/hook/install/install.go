@@ -69,6 +69,9 @@ func (o Options) events() (all []Event) {
 	return all
 }
 
+// limits are those of agents for a hook that no setting changes.
+var limits = map[string]string{"cline": "two minutes", "qwen": "one minute"}
+
 const (
 	// over is how much longer than for people an agent waits for the hook itself.
 	over = 30 * time.Second
@@ -191,8 +194,8 @@ func (o Options) Status() (Found, error) {
 
 // Install puts the hook in, in the place of an earlier one.
 func (o Options) Install() (Found, error) {
-	if o.Wait > o.Agent.Wait && o.Agent.Name == "cline" {
-		return Found{}, fmt.Errorf("cline waits two minutes for a hook, and then runs the call: --wait can be %s at most", o.Agent.Wait)
+	if limit, is := limits[o.Agent.Name]; is && o.Wait > o.Agent.Wait {
+		return Found{}, fmt.Errorf("%s waits %s for a hook, and then runs the call: --wait can be %s at most", o.Agent.Name, limit, o.Agent.Wait)
 	}
 	if o.own(o.Agent.Before) != "" {
 		return o.writeOwn()
