@@ -21,37 +21,42 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 	} else if len(f.Secrets) > 0 || secrets.Mentions(t.Arguments) {
 		found, searched = secrets.InArguments(ctx, t.Arguments)
 	}
-	var values []string
-	if len(f.Secrets)+len(found) > 0 {
-		values, apart = facts.Values(ctx, in.Call, p.place(in))
-	}
 	var hidden []string
+	conceal := Conceal
+	if len(f.Secrets)+len(found) > 0 {
+		var values []string
+		values, apart = facts.Values(ctx, in.Call, p.place(in))
+		conceal = func(s string) string { return secrets.Conceal(s, values) }
+	}
 	switch {
-	case err != nil, d.Rule == holdgate.RulePolicyError && len(f.ParseErrors) > 0:
+	case err != nil, d.Rule == holdgate.RulePolicyError && len(f.ParseErrors) > 0, !searched && in.Call.Tool != nil && in.Call.Tool.Arguments != nil:
 		hidden = wholeContent(in.Call)
 	case searched && apart && !facts.CutShort(f):
 		if len(found) > 0 {
 			hidden = []string{holdgate.RedactCredentials}
-			shown = func(f facts.Facts) facts.Facts { return facts.Concealed(f, in.Call.Tool.Arguments, found, values) }
+			conceal = facts.Conceals(facts.Found(in.Call.Tool.Arguments, found))
+			shown = func(f facts.Facts) facts.Facts { return facts.Concealed(f, conceal) }
 		}
 	default:
-		hidden = credentials(ctx, in.Call, f)
+		if hidden = credentials(ctx, in.Call, f); len(found) > 0 {
+			hidden = append(hidden, holdgate.RedactCredentials)
+		}
 	}
 	for _, pointer := range hidden {
 		if !slices.Contains(d.Redact, pointer) {
 			d.Redact = append(slices.Clip(d.Redact), pointer)
 		}
 	}
-	if len(values) == 0 && d.Rule == ruleDefault {
+	if len(f.Secrets)+len(found) == 0 && d.Rule == ruleDefault {
 		return shown // its reason quotes nothing
 	}
-	d.Reason = secrets.Conceal(d.Reason, values)
-	d.Hold.Message = secrets.Conceal(d.Hold.Message, values)
+	d.Reason = conceal(d.Reason)
+	d.Hold.Message = conceal(d.Hold.Message)
 	for i := range d.Hold.Options {
-		d.Hold.Options[i].Label = secrets.Conceal(d.Hold.Options[i].Label, values)
+		d.Hold.Options[i].Label = conceal(d.Hold.Options[i].Label)
 	}
 	for i := range d.Also {
-		d.Also[i].Reason = secrets.Conceal(d.Also[i].Reason, values)
+		d.Also[i].Reason = conceal(d.Also[i].Reason)
 	}
 	return shown
 }

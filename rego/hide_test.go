@@ -3,6 +3,7 @@ package rego
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,10 +15,10 @@ import (
 func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 	e := open(t, Options{KeepSeen: true})
 	for _, tt := range []struct{ command, secret, says string }{
-		{"PGPASSWORD=hunter22 psql -h db.example -c 'drop table users'", "hunter22", "users"},
-		{"mysql -u root -phunter22 shop -e 'drop table users'", "hunter22", "users"},
-		{"git push --force https://ann:hunter22@github.com/acme/x main", "hunter22", "main"},
-		{"DB_PASSWORD=abc rm -rf src", "abc", "src"},
+		{"PGPASSWORD=hunter22 psql -h db.example -c 'drop table users'", "hunter22", "Drops the table users on db.example"},
+		{"mysql -u root -phunter22 shop -e 'drop table users'", "hunter22", "Drops the table users"},
+		{"git push --force https://ann:hunter22@github.com/acme/x main", "hunter22", "Overwrites what others see on https://ann:[redacted]@github.com/acme/x/main"},
+		{"DB_PASSWORD=abc rm -rf src", "abc", "Deletes ./src and everything in it"},
 	} {
 		c := bashCall(tt.command)
 		d := e.Decide(t.Context(), Input{Call: c, Dir: "/w", Home: "/home/u"})
@@ -32,9 +33,18 @@ func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 		if said := fmt.Sprintf("%s %+v %s", facts, d, d.Seen); strings.Contains(said, tt.secret) {
 			t.Errorf("%s: the secret is said: %s", tt.command, said)
 		}
-		if !strings.Contains(d.Facts.Effects[0].Says, tt.says) {
-			t.Errorf("%s: said to be: %s", tt.command, d.Facts.Effects[0].Says)
+		if says := d.Facts.Effects[0].Says; says != tt.says {
+			t.Errorf("%s: said to be: %s, want %s", tt.command, says, tt.says)
 		}
+	}
+}
+
+// Where too much is written for facts to be found in all of it, a secret is hidden all the same.
+func TestASecretInALargeCallIsHidden(t *testing.T) {
+	c := bashCall(strings.Repeat("# nothing here\n", 30_000) + "PGPASSWORD=hunter22 psql")
+	d := open(t, Options{}).Decide(t.Context(), Input{Call: c})
+	if !slices.Contains(d.Redact, holdgate.RedactCredentials) {
+		t.Errorf("hidden: %v", d.Redact)
 	}
 }
 

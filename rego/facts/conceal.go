@@ -48,29 +48,47 @@ func Values(ctx context.Context, c holdgate.Call, o Options) (values []string, a
 		in := func(text string) bool { return strings.Contains(text, held) }
 		apart = apart && slices.ContainsFunc(texts, in) && !slices.ContainsFunc(shown, in)
 	}
-	values = slices.DeleteFunc(values, func(v string) bool { return len(v) < shortestValue })
-	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	return slices.Compact(values), apart
+	return longestFirst(slices.DeleteFunc(values, func(v string) bool { return len(v) < shortestValue })), apart
 }
 
-// Concealed are facts for people, without the credentials that were found in the call and
-// the values of [Values].
-func Concealed(f Facts, arguments []byte, found []holdgate.FoundSecret, values []string) Facts {
+func longestFirst(values []string) []string {
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(values)
+}
+
+// Found are the credentials that were found in arguments, the longest first.
+func Found(arguments []byte, found []holdgate.FoundSecret) (values []string) {
 	args, _ := decodeObject(arguments)
-	var short []string // is looked for where it is a word, or an option's value, alone
 	for _, s := range found {
 		for _, text := range textsAt(args, s.Pointer) {
-			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; v != "" && len(v) < shortestValue {
-				short = append(short, regexp.QuoteMeta(v))
+			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; v != "" {
+				values = append(values, v)
 			}
 		}
 	}
-	change := func(s string) string { return secrets.Conceal(s, values) }
-	if len(short) > 0 {
-		word := regexp.MustCompile(`(^|\W|\W-\w)(?:` + strings.Join(short, "|") + `)(\W|$)`)
-		change = func(s string) string { return word.ReplaceAllString(secrets.Conceal(s, values), "${1}[redacted]${2}") }
+	return longestFirst(values)
+}
+
+// Conceals returns what takes the values of [Found] out of a text, and whatever looks like a
+// credential. Short values go where one is a word, or an option's value, alone.
+func Conceals(values []string) func(string) string {
+	i := slices.IndexFunc(values, func(v string) bool { return len(v) < shortestValue })
+	if i < 0 {
+		return func(s string) string { return secrets.Conceal(s, values) }
 	}
-	return concealed(reflect.ValueOf(f), change).Interface().(Facts)
+	var short []string
+	for _, v := range values[i:] {
+		short = append(short, regexp.QuoteMeta(v))
+	}
+	word := regexp.MustCompile(`(^|\W|\W-\w)(?:` + strings.Join(short, "|") + `)(\W|$)`)
+	return func(s string) string {
+		return word.ReplaceAllString(secrets.Conceal(s, values[:i]), "${1}[redacted]${2}")
+	}
+}
+
+// Concealed are facts for people, each text in them as conceal returns it.
+func Concealed(f Facts, conceal func(string) string) Facts {
+	return concealed(reflect.ValueOf(f), conceal).Interface().(Facts)
 }
 
 // concealed is a copy of a value with each string in it changed.
