@@ -32,11 +32,12 @@ func tileKey(level int, n uint64) string {
 	return keyTile + strconv.Itoa(level) + "/" + store.Seq(n)
 }
 
-// An edge is the hashes of the entries behind the last whole tile, as far as
-// this log knows them.
+// An edge is the hashes of the entries behind a whole tile, as far as this log knows
+// them.
 type edge struct {
 	hashes [tileWidth]tlog.Hash
 	known  uint64
+	tile   uint64 // that the entries are to fill
 }
 
 // knows says whether the edge holds the entries behind the last whole tile up
@@ -65,22 +66,32 @@ func (l *Log) grow(tx store.Tx, head, entry Head) error {
 		}
 	}
 	n := head.Seq % tileWidth
-	l.edge.hashes[n], l.edge.known = added, n+1
+	l.edge.hashes[n], l.edge.known, l.edge.tile = added, n+1, head.Seq/tileWidth
 	if n+1 < tileWidth {
 		return nil
 	}
 	return putTile(tx, head.Seq/tileWidth, l.edge.hashes[:])
 }
 
-// readEdge reads the hashes behind the last whole tile from the entries.
+// readEdge reads the hashes behind the last whole tile from the entries: those that
+// another member has appended, where the ones before are known.
 func (l *Log) readEdge(tx store.Tx, head Head) error {
+	known, n := l.edge.known, head.Seq%tileWidth
+	if l.edge.tile != head.Seq/tileWidth || known >= n {
+		known = 0
+	}
 	l.edge.known = 0
-	hashes, err := entryHashes(tx, head.Seq-head.Seq%tileWidth+1, head.Seq)
+	whole := head.Seq - n
+	hashes, before, err := hashesFrom(tx, whole+known+1, head.Seq)
+	if err == nil && known > 0 && before != l.edge.hashes[known-1] { // that was of an entry which came to nothing
+		known = 0
+		hashes, _, err = hashesFrom(tx, whole+1, head.Seq)
+	}
 	if err != nil {
 		return err
 	}
-	copy(l.edge.hashes[:], hashes)
-	l.edge.known = uint64(len(hashes))
+	copy(l.edge.hashes[known:], hashes)
+	l.edge.known = n
 	return nil
 }
 
@@ -174,19 +185,56 @@ func entryHashes(tx store.Tx, first, last uint64) ([]tlog.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		var m struct {
-			Hash string `json:"hash"`
-		}
-		if err := jsonv2.Unmarshal(line, &m); err != nil {
-			return nil, &Fault{Seq: seq, What: "not an entry"}
-		}
-		h, err := rawHash(m.Hash)
+		h, _, err := linked(seq, line)
 		if err != nil {
-			return nil, &Fault{Seq: seq, What: err.Error()}
+			return nil, err
 		}
 		hashes = append(hashes, h)
 	}
 	return hashes, nil
+}
+
+// hashesFrom is entryHashes by one scan, with the hash of the entry before the first.
+func hashesFrom(tx store.Tx, first, last uint64) (hashes []tlog.Hash, before tlog.Hash, err error) {
+	seq := first
+	for p, err := range tx.Scan(keyPrefix, keyPrefix+store.Seq(first)) {
+		if err != nil {
+			return nil, before, err
+		}
+		if p.Key != keyPrefix+store.Seq(seq) {
+			break
+		}
+		h, prev, err := linked(seq, p.Value)
+		if err != nil {
+			return nil, before, err
+		}
+		if seq == first {
+			before = prev
+		}
+		if hashes = append(hashes, h); seq == last {
+			return hashes, before, nil
+		}
+		seq++
+	}
+	return nil, before, &Fault{Seq: seq, What: "missing"}
+}
+
+// linked reads the hash of an entry's line, and that of the entry before.
+func linked(seq uint64, line []byte) (own, before tlog.Hash, err error) {
+	var m struct {
+		Hash     string `json:"hash"`
+		PrevHash string `json:"prev_hash"`
+	}
+	if err := jsonv2.Unmarshal(line, &m); err != nil {
+		return own, before, &Fault{Seq: seq, What: "not an entry"}
+	}
+	if own, err = rawHash(m.Hash); err == nil {
+		before, err = rawHash(m.PrevHash)
+	}
+	if err != nil {
+		return own, before, &Fault{Seq: seq, What: err.Error()}
+	}
+	return own, before, nil
 }
 
 // A tree reads the nodes of the tree over the first entries. It is a

@@ -109,6 +109,7 @@ type Store struct {
 	conn     *pgx.Conn   // the writer's; nil: to be made
 	away     atomic.Bool // the server could not be reached when it was last tried
 	down     bool        // the last batch found no server; the writer's
+	noTurns  bool        // the server has no LOCK; the writer's
 
 	workers sync.WaitGroup
 	closing sync.Once
@@ -357,6 +358,8 @@ const (
 	codeClassShutdown  = "57P"   // admin_shutdown, crash_shutdown, cannot_connect_now
 	codeClassTooMany   = "53"    // out of disk, memory or connections
 	codeUniqueConflict = "23505"
+	codeNotThere       = "0A000" // the server has no such thing
+	codeSyntax         = "42601"
 )
 
 // isConflict reports whether the server refused a transaction that can be run again.

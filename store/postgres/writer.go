@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdgate/holdgate/store"
 	"github.com/holdgate/holdgate/store/serial"
@@ -139,7 +140,7 @@ func (s *Store) runBatch(list []*serial.Request) (served int, err error) {
 			s.hangUp()
 		}
 	}()
-	tx, err := s.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
+	tx, err := s.beginBatch(ctx)
 	if err != nil {
 		return 0, s.unavailable(err)
 	}
@@ -160,6 +161,23 @@ func (s *Store) runBatch(list []*serial.Request) (served int, err error) {
 		served++
 	}
 	return served, s.commit(ctx, tx, b.changes)
+}
+
+// beginBatch begins a batch's transaction once it is this process's turn. The server
+// takes its snapshot behind LOCK, so that a batch sees the one before it, and no two get
+// in each other's way. A server that has no LOCK finds out at the end which did.
+func (s *Store) beginBatch(ctx context.Context) (pgx.Tx, error) {
+	begin := "BEGIN ISOLATION LEVEL SERIALIZABLE"
+	if s.noTurns {
+		return s.conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	}
+	tx, err := s.conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin + "; LOCK TABLE holdgate_turn IN EXCLUSIVE MODE"})
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && (e.Code == codeNotThere || e.Code == codeSyntax) {
+		s.noTurns = true
+		s.hangUp()
+		return nil, &unreachableError{err}
+	}
+	return tx, err
 }
 
 // run runs one function and adds what it wrote. It reports false, and leaves
