@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,16 +28,17 @@ var ErrTakenOver = errors.New("another member has taken the store over")
 // its row, so that nothing is written by who no longer has it; time, of the
 // server alone, says only when another may take it.
 type lease struct {
-	member string
-	token  batchName
-	lasts  time.Duration
+	member   string
+	token    batchName
+	lasts    time.Duration
+	together bool // others may work too
 }
 
 // acquire waits until the store is free, and takes it. It tells OnWaiting who has
 // it, whenever that changes.
 func (s *Store) acquire(ctx context.Context, conn *pgx.Conn) error {
 	l := &s.lease
-	if _, err := conn.Exec(ctx, `INSERT INTO holdgate_lease (id, holder, member, until) VALUES (1, '', '', now()) ON CONFLICT DO NOTHING`); err != nil {
+	if _, err := conn.Exec(ctx, `INSERT INTO holdgate_lease (id, holder, member, until) VALUES ($1, '', '', now()), ($2, '', '', now()) ON CONFLICT DO NOTHING`, rowStore, rowDuty); err != nil {
 		return err
 	}
 	last := ""
@@ -45,12 +47,16 @@ func (s *Store) acquire(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
-			WHERE id = 1 AND until <= now()`, l.token[:], l.member, l.lasts)
-		if err != nil || tag.RowsAffected() == 1 {
+			WHERE id = $4 AND (until <= now() OR holder = $1)`, l.holder(), l.member, l.lasts, rowStore)
+		if err != nil {
 			return err
 		}
-		var holder string
-		if err := conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = 1`).Scan(&holder); err != nil {
+		holder := l.member // another process has the name
+		if tag.RowsAffected() == 1 {
+			if entered, err := s.enter(ctx, conn); entered || err != nil {
+				return err
+			}
+		} else if err := conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = $1`, rowStore).Scan(&holder); err != nil {
 			return err
 		}
 		if holder != last && s.config.OnWaiting != nil {
@@ -92,7 +98,7 @@ func (s *Store) renew(ctx context.Context) {
 		conn, _ = s.connect(ending)
 	}
 	if conn != nil {
-		conn.Exec(ending, `UPDATE holdgate_lease SET until = now() WHERE id = 1 AND holder = $1`, s.lease.token[:])
+		conn.Exec(ending, `UPDATE holdgate_lease SET until = now() WHERE holder = $1`, s.lease.token[:]) // not what others hold too
 		s.leave(ending, conn)
 		conn.Close(ending)
 	}
@@ -112,13 +118,13 @@ func (s *Store) renewOnce(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 			return nil
 		}
 	}
-	tag, err := conn.Exec(limited, `UPDATE holdgate_lease SET until = now() + $2::interval WHERE id = 1 AND holder = $1`,
-		s.lease.token[:], s.lease.lasts)
+	tag, err := conn.Exec(limited, `UPDATE holdgate_lease SET until = now() + $2::interval WHERE id = $3 AND holder = $1`,
+		s.lease.holder(), s.lease.lasts, rowStore)
 	if err == nil && tag.RowsAffected() == 0 {
 		s.takenOver()
 	}
 	if err == nil {
-		err = s.beat(limited, conn)
+		err = cmp.Or(s.beat(limited, conn), s.claimDuty(limited, conn))
 	}
 	if err != nil {
 		_ = s.unavailable(err) // noted
@@ -136,7 +142,7 @@ func (s *Store) held(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	var mine bool
-	err := tx.QueryRow(ctx, `SELECT holder = $1 FROM holdgate_lease WHERE id = 1 FOR SHARE`, s.lease.token[:]).Scan(&mine)
+	err := tx.QueryRow(ctx, `SELECT holder = $1 FROM holdgate_lease WHERE id = $2 FOR SHARE`, s.lease.holder(), rowStore).Scan(&mine)
 	if err != nil {
 		return s.unavailable(err)
 	}

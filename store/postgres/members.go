@@ -13,7 +13,7 @@ const keepGone = 24 * time.Hour
 // A Member is a process that works on the store, waits to do so, or did.
 type Member struct {
 	Name    string
-	Works   bool // it holds the store
+	Works   bool // it holds the store, alone or together with others
 	Gone    bool // nothing was heard of it for longer than another waits to take over
 	Started time.Time
 	Seen    time.Time // by the server's clock
@@ -25,8 +25,8 @@ func (s *Store) Member() string { return s.config.Member }
 
 // Members lists the members, the one that works first, then the newest.
 func (s *Store) Members(ctx context.Context) ([]Member, error) {
-	rows, err := s.pool.Query(ctx, `SELECT m.member, l.token IS NOT NULL, m.seen < now() - $1::interval, m.started, m.seen, m.about
-		FROM holdgate_members m LEFT JOIN (SELECT holder AS token FROM holdgate_lease WHERE until > now()) l USING (token)
+	rows, err := s.pool.Query(ctx, `SELECT m.member, l.token IS NOT NULL OR m.works AND m.seen >= now() - $1::interval, m.seen < now() - $1::interval, m.started, m.seen, m.about
+		FROM holdgate_members m LEFT JOIN (SELECT holder AS token FROM holdgate_lease WHERE id = 1 AND until > now()) l USING (token)
 		ORDER BY 2 DESC, m.started DESC, m.member LIMIT 1000`, s.lease.lasts)
 	if err != nil {
 		return nil, s.unavailable(err)

@@ -25,10 +25,12 @@
 //
 // # Members
 //
-// A process that keeps some of what is stored in memory must be the only one to
-// write: it opens the store under a member's name, and others wait until it has
-// closed it or died. A member that was cut off and has lost the store can't
-// write, whatever its clock says.
+// A process that must be the only one to write opens the store under a member's name,
+// and others wait until it has closed it or died. A member that was cut off and has lost
+// the store can't write, whatever its clock says.
+//
+// Members that say so work together: they wait for one that works alone, and it for all
+// of them. What only one of them does is done by who is on duty ([Store.OnDuty]).
 //
 // # Failing
 //
@@ -80,6 +82,9 @@ type Config struct {
 	// rest of its Lease. Empty: several write at a time.
 	Member string
 	Lease  time.Duration // DefaultLease where it is 0
+	// Together has members work at once: Open waits only where one works that is not
+	// together with others, or one of the same name.
+	Together bool
 	// OnWarning is told, in a sentence each, how the server could lose what it
 	// acknowledged. Nil: nobody asks.
 	OnWarning func(string)
@@ -105,6 +110,7 @@ type Store struct {
 	watchers serial.Watchers
 	changes  changes
 	lease    lease
+	duty     duty
 	gone     atomic.Bool // another member has taken the store over
 	conn     *pgx.Conn   // the writer's; nil: to be made
 	away     atomic.Bool // the server could not be reached when it was last tried
@@ -122,7 +128,8 @@ var _ store.Store = (*Store)(nil)
 // the writer and the one that follows other processes' changes; Close ends
 // both.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	s := &Store{config: config, queue: serial.NewQueue(), lease: lease{member: config.Member, token: newName(), lasts: cmp.Or(config.Lease, DefaultLease)}}
+	s := &Store{config: config, queue: serial.NewQueue(), lease: lease{member: config.Member, token: newName(), lasts: cmp.Or(config.Lease, DefaultLease), together: config.Together},
+		duty: duty{changed: make(chan struct{})}}
 	pool, err := s.settings()
 	if err != nil {
 		return nil, err

@@ -39,8 +39,11 @@ var migrations = []migration{
 			token bytea PRIMARY KEY, member text NOT NULL, about bytea NOT NULL,
 			started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now())`,
 	}},
-	// Batches lock it, so that they come one after the other.
-	{serves: 1, statements: []string{`CREATE TABLE holdgate_turn ()`}},
+	// Batches lock holdgate_turn, so that they come one after the other.
+	{serves: 1, statements: []string{
+		`CREATE TABLE holdgate_turn ()`,
+		`ALTER TABLE holdgate_members ADD works boolean NOT NULL DEFAULT false`,
+	}},
 }
 
 // migrate makes the tables those of this program, under a lock on a row of
