@@ -49,7 +49,7 @@ var imports = map[string][]string{
 	"approvals/tools":           {".", "approvals/record", "store", "store/audit"},
 	"approvals/grants":          {".", "approvals/people", "approvals/record", "approvals/redact", "store", "store/audit"},
 	"approvals/redact":          {".", "rego/facts/secrets"},
-	"approvals/quota":           {"approvals/record"},
+	"approvals/quota":           {"approvals/record", "store"},
 	"approvals/members":         {"approvals/record", "store"},
 	"approvals/agents":          {".", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},
 	"approvals/tracks":          {".", "approvals/agents", "approvals/briefing", "approvals/people", "approvals/record", "approvals/sessions", "store", "store/audit"},

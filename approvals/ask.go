@@ -111,8 +111,8 @@ func (x *Exchange) RequestApproval(ctx context.Context, q HeldCall) (Request, er
 	}
 	earlier := slices.Concat(x.q.Sessions.AnsweredBefore(ctx, x.who, c), x.q.Sessions.EndedOf(ctx, x.who, c), x.q.Sessions.TaintOf(ctx, x.who), x.q.earlier(ctx, x.who))
 	draft.Briefing.Sections = slices.Concat(draft.Briefing.Sections, earlier)
-	if draft.OnTimeout == holdgate.TimeoutApprove && !x.q.silence.reserve(draft.ID, x.who.Agent.ID) {
-		draft.MustBeAnswered("silence does not approve: another call of the agent waits for it")
+	if x.q.member == nil && draft.OnTimeout == holdgate.TimeoutApprove && !x.q.silence.reserve(draft.ID, x.who.Agent.ID) {
+		draft.MustBeAnswered(anotherWaits)
 	}
 	full := x.q.checkSpace(draft.Call.Size())
 	match := x.match(q, digest)

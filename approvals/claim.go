@@ -76,7 +76,7 @@ func (t *transition) unclaim(r *record.StoredRequest, note string) error {
 	}
 	r.Claim, r.Expires = nil, t.Now.Add(r.Timeout)
 	if r.Timer() == record.DueSilence && r.Told {
-		t.q.silence.listen(t.Change, r.ID)
+		t.listen(r)
 	}
 	return errors.Join(t.Schedule(r.Expires, r.ID, r.Timer()), t.Record(r, audit.TypeClaim, record.EventUnclaimed, note))
 }

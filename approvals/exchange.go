@@ -51,12 +51,12 @@ func (q *Queue) Enter(ctx context.Context, who Caller, key func() (holdgate.Dige
 	if err := x.named(); err != nil {
 		return nil, err
 	}
-	joined, err := q.join(ctx, x, "")
-	if err != nil || joined {
-		return x, err
+	joined, holders, err := q.join(ctx, x, "")
+	if err == nil && !joined && q.index.awaitFree(ctx, keyOf(who), x.key, besideWait) {
+		joined, holders, err = q.join(ctx, x, "")
 	}
-	if q.index.awaitFree(ctx, keyOf(who), x.key, besideWait) {
-		_, err = q.join(ctx, x, "")
+	if err == nil && !joined && len(holders) > 0 && q.c.Others != nil {
+		err = q.awaitOthers(ctx, x)
 	}
 	return x, err
 }
@@ -75,7 +75,7 @@ func (q *Queue) Reenter(ctx context.Context, who Caller, id string, key func() (
 	if err := q.know(ctx, id); err != nil {
 		return nil, err
 	}
-	_, err := q.join(ctx, x, id)
+	_, _, err := q.join(ctx, x, id)
 	return x, err
 }
 
@@ -86,8 +86,9 @@ func (q *Queue) Reenter(ctx context.Context, who Caller, id string, key func() (
 const besideWait = 250 * time.Millisecond
 
 // join makes x take part in an exchange of its key that waits and that is
-// free, and reports whether there was one. Where only is set it is that one.
-func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error) {
+// free, and reports whether there was one, or which members' connections take part in
+// those that wait. Where only is set it is that one.
+func (q *Queue) join(ctx context.Context, x *Exchange, only string) (joined bool, holders []string, err error) {
 	for _, s := range q.index.candidates(keyOf(x.who), x.key) {
 		if only != "" && s.id != only {
 			continue
@@ -96,11 +97,14 @@ func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error
 		if !ok {
 			continue
 		}
-		turn, err := q.takePart(ctx, s.id)
+		turn, holder, err := q.takePart(ctx, s.id)
 		if err != nil || turn == 0 {
 			q.index.release(s, x, false)
 			if err != nil {
-				return false, err
+				return false, nil, err
+			}
+			if holder != "" {
+				holders = append(holders, holder)
 			}
 			continue
 		}
@@ -108,27 +112,28 @@ func (q *Queue) join(ctx context.Context, x *Exchange, only string) (bool, error
 		if q.index.isLeft(s) {
 			if err := q.attend(ctx, s.id); err != nil {
 				q.index.release(s, x, false)
-				return false, err
+				return false, nil, err
 			}
 		}
 		x.id, x.slot, x.after = s.id, s, reader
-		return true, nil
+		return true, nil, nil
 	}
-	return false, nil
+	return false, holders, nil
 }
 
 // takePart has a connection take part in an exchange that still waits. It returns
-// 0 where it does not, or where a connection of another member takes part in it.
-func (q *Queue) takePart(ctx context.Context, id string) (turn uint64, err error) {
+// 0 where it does not, or where a connection of another member takes part in it, and
+// which.
+func (q *Queue) takePart(ctx context.Context, id string) (turn uint64, holder string, err error) {
 	if q.member != nil {
 		return q.enter(ctx, id)
 	}
 	var x record.StoredExchange
 	err = q.c.Store.View(ctx, func(tx store.Tx) error { return record.Read(tx, record.PrefixExchange+id, &x) })
 	if err != nil || !waits(&x) {
-		return 0, err
+		return 0, "", err
 	}
-	return 1, nil
+	return 1, "", nil
 }
 
 // waits reports whether the same request can take up an exchange.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
+	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/approvals/members"
 	"github.com/holdgate/holdgate/approvals/record"
 	"github.com/holdgate/holdgate/store"
@@ -27,11 +28,24 @@ func (q *Queue) joinMembers(ctx context.Context) error {
 		return err
 	}
 	q.member, q.book.Goes, q.index.shared = life, life.Goes, true
+	q.silence.shared = true
+	if err := q.c.Store.Update(ctx, q.ledger.Share); err != nil {
+		return fmt.Errorf("counting what waits: %w", err)
+	}
+	q.book.Asking = append(q.book.Asking, q.askOnly)
+	q.book.Ended = append(q.book.Ended, func(c *record.Change, r *record.StoredRequest) error {
+		if r.OnTimeout != holdgate.TimeoutApprove {
+			return nil
+		}
+		return q.askedNoMore(c, r)
+	})
 	if err := q.bury(ctx); err != nil {
 		return err
 	}
-	q.goroutine.Go(func() { q.follow(q.life, q.c.Store.Watch(q.life, record.PrefixOpen), q.seeOpen) })
-	q.goroutine.Go(func() { q.follow(q.life, q.c.Store.Watch(q.life, record.PrefixRequest), q.seeEnded) })
+	for prefix, see := range q.views() {
+		w := q.c.Store.Watch(q.life, prefix)
+		q.goroutine.Go(func() { q.follow(q.life, w, see) })
+	}
 	if q.c.Others != nil {
 		q.goroutine.Go(func() { q.lookForGone(q.life) })
 	}
@@ -54,15 +68,29 @@ func (q *Queue) lookForGone(ctx context.Context) {
 
 // bury settles what members held that are gone.
 func (q *Queue) bury(ctx context.Context) error {
-	var others []string
-	if q.c.Others != nil {
-		var err error
-		if others, err = q.c.Others(ctx); err != nil {
-			return fmt.Errorf("asking for the members that work: %w", err)
-		}
+	// Who works is asked once the lives are read: one that has just begun is there by then.
+	others := sync.OnceValues(func() ([]Other, error) { return q.others(ctx) })
+	return q.member.Bury(ctx, q.c.Store, func(name string) (bool, error) {
+		list, err := others()
+		return slices.ContainsFunc(list, func(o Other) bool { return o.Name == name }), err
+	}, func(life string) error { return q.takeOver(ctx, life) })
+}
+
+// An Other is another member that works.
+type Other struct {
+	Name string
+	Ago  time.Duration // since it was heard of
+}
+
+func (q *Queue) others(ctx context.Context) ([]Other, error) {
+	if q.c.Others == nil {
+		return nil, nil
 	}
-	return q.member.Bury(ctx, q.c.Store, func(name string) bool { return slices.Contains(others, name) },
-		func(life string) error { return q.takeOver(ctx, life) })
+	list, err := q.c.Others(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the members that work: %w", err)
+	}
+	return list, nil
 }
 
 // takeOver frees the exchanges in which the connections of a life took part that is
@@ -119,49 +147,6 @@ func (q *Queue) follow(ctx context.Context, w store.Watcher, see func(store.Tx, 
 	}
 }
 
-// seeOpen takes exchanges of other members into the index, and out of it.
-func (q *Queue) seeOpen(tx store.Tx, keys []string) error {
-	for _, key := range keys {
-		id := strings.TrimPrefix(key, record.PrefixOpen)
-		var x record.StoredOpen
-		switch err := record.Read(tx, key, &x); {
-		case errors.Is(err, store.ErrNotFound):
-			q.index.drop(id)
-		case err != nil:
-			return err
-		case x.Member != q.member.ID(): // its own are there already
-			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
-		}
-	}
-	return nil
-}
-
-// know takes an exchange into the index that another member may just have begun.
-func (q *Queue) know(ctx context.Context, id string) error {
-	if q.member == nil {
-		return nil
-	}
-	return q.c.Store.View(ctx, func(tx store.Tx) error { return q.seeOpen(tx, []string{record.PrefixOpen + id}) })
-}
-
-// seeEnded wakes who waits for requests that another member has ended.
-func (q *Queue) seeEnded(tx store.Tx, keys []string) error {
-	for _, key := range keys {
-		id := strings.TrimPrefix(key, record.PrefixRequest)
-		if !q.index.awaited(id) {
-			continue
-		}
-		var r record.StoredRequest
-		switch err := record.Read(tx, key, &r); {
-		case err != nil && !errors.Is(err, store.ErrNotFound):
-			return err
-		case err != nil, r.Status.Final():
-			q.index.ended(id)
-		}
-	}
-	return nil
-}
-
 // elsewhere reports whether a connection of another member takes part in an
 // exchange.
 func (t *transition) elsewhere(x *record.StoredExchange) (bool, error) {
@@ -182,10 +167,10 @@ func (t *transition) own(x *record.StoredExchange) error {
 
 // enter has a connection of this member take part in an exchange that waits, if
 // none of another does. It returns how often the exchange was entered, 0: it was
-// not.
-func (q *Queue) enter(ctx context.Context, id string) (turn uint64, err error) {
+// not, and the member of the one that does.
+func (q *Queue) enter(ctx context.Context, id string) (turn uint64, holder string, err error) {
 	err = q.transact(ctx, func(t *transition) error {
-		turn = 0
+		turn, holder = 0, ""
 		x, err := t.Exchange(id)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
@@ -194,8 +179,14 @@ func (q *Queue) enter(ctx context.Context, id string) (turn uint64, err error) {
 			return err
 		}
 		taken, err := t.elsewhere(x)
-		if err != nil || taken {
+		if err != nil {
 			return err
+		}
+		if taken {
+			if waits(x) {
+				holder = members.NameOf(x.Member)
+			}
+			return nil
 		}
 		if x.Member != "" && x.Member != q.member.ID() {
 			if err := t.abandon(x); err != nil {
@@ -210,7 +201,38 @@ func (q *Queue) enter(ctx context.Context, id string) (turn uint64, err error) {
 		turn = x.Turn
 		return nil
 	})
-	return turn, err
+	return turn, holder, err
+}
+
+// awaitOthers waits for an exchange in which connections of other members take part as far
+// as the store says. One whose member has died comes free once that is known. One whose
+// member is heard of after the caller has come really goes on there.
+func (q *Queue) awaitOthers(ctx context.Context, x *Exchange) error {
+	came := time.Now()
+	for {
+		others, err := q.others(ctx)
+		if err != nil {
+			return err
+		}
+		joined, holders, err := q.join(ctx, x, "")
+		if err != nil || joined {
+			return err
+		}
+		dead := slices.ContainsFunc(holders, func(name string) bool {
+			i := slices.IndexFunc(others, func(o Other) bool { return o.Name == name })
+			return i < 0 || others[i].Ago >= time.Since(came)
+		})
+		if !dead {
+			return nil
+		}
+		select {
+		case <-time.After(besideWait):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-q.life.Done():
+			return store.ErrClosed
+		}
+	}
 }
 
 // left says in the store that no connection of this member takes part in an

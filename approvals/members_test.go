@@ -26,12 +26,14 @@ import (
 // A fleet is several queues on one store, and what must be true of them.
 type fleet struct {
 	t        *testing.T
+	limits   approvals.Limits
 	members  []*fleetMember
 	requests []*fleetRequest
 	conns    []*fleetConn
 
 	mu    sync.Mutex
 	works []string
+	ago   time.Duration // since they were heard of
 }
 
 type fleetMember struct {
@@ -62,18 +64,26 @@ type fleetConn struct {
 // newFleet starts a queue on each store, which are one.
 func newFleet(t *testing.T, stores ...store.Store) *fleet {
 	f := &fleet{t: t}
+	f.begin(stores...)
+	return f
+}
+
+// begin starts a queue on each store.
+func (f *fleet) begin(stores ...store.Store) {
 	for i, st := range stores {
 		f.members = append(f.members, &fleetMember{name: string(rune('a' + i)), store: st})
 		f.start(f.members[i])
 	}
-	return f
 }
 
 // others are the members that work, as each of them is told.
-func (f *fleet) others(context.Context) ([]string, error) {
+func (f *fleet) others(context.Context) (list []approvals.Other, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.works), nil
+	for _, name := range f.works {
+		list = append(list, approvals.Other{Name: name, Ago: f.ago})
+	}
+	return list, nil
 }
 
 func (f *fleet) found(m *fleetMember, works bool) {
@@ -99,7 +109,7 @@ func (f *fleet) start(m *fleetMember) {
 	}
 	m.queue, err = approvals.Open(context.WithoutCancel(f.t.Context()), approvals.Config{
 		Store: m.store, Log: log, Digester: d, SealKey: key, People: team(f.t), Redeem: 365 * 24 * time.Hour,
-		Member: m.name, Others: f.others,
+		Member: m.name, Others: f.others, Limits: f.limits,
 	})
 	if err != nil {
 		f.t.Fatal(err)

@@ -34,9 +34,9 @@ type Config struct {
 	Store store.Store
 	// Member names this queue among those that work on the store. Empty: it is alone.
 	Member string
-	// Others names the other members that work now. Nil: there are none, and what is
+	// Others are the other members that work now. Nil: there are none, and what is
 	// left of any other is taken up when the queue opens.
-	Others    func(context.Context) ([]string, error)
+	Others    func(context.Context) ([]Other, error)
 	Log       *audit.Log
 	Digester  *holdgate.Digester
 	SealKey   []byte         // 32 bytes, for bodies at rest
@@ -183,7 +183,7 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	q.Grants = grants.New(q.book, c.MaxGrant)
 	q.Passkeys = passkeys.New(q.book, c.Site)
 	q.Sessions = tracks.New(q.book, tracks.Config{
-		Begin: c.Begin, Keep: c.Retention.Requests, Logger: c.Logger, Gates: q.Gates, Knows: q.Agents.Knows, Halted: q.Agents.Halted,
+		Shared: c.Others != nil, Begin: c.Begin, Keep: c.Retention.Requests, Logger: c.Logger, Gates: q.Gates, Knows: q.Agents.Knows, Halted: q.Agents.Halted,
 		Goes: func(agent, session string) agents.Status {
 			s, _ := q.Agents.StatusOf(agent, session)
 			return s
@@ -277,7 +277,9 @@ func (q *Queue) takeUp(ctx context.Context) error {
 	err := q.c.Store.View(ctx, func(tx store.Tx) error {
 		err := record.EachOpen(tx, func(id string, x record.StoredOpen) (err error) {
 			q.index.add(id, callerKey{x.Agent, x.Proven, x.Session, x.Door}, x.Key)
-			q.ledger.AddOpen(x)
+			if q.member == nil { // else the store has the accounts
+				q.ledger.AddOpen(x)
+			}
 			taken := false
 			if q.member != nil {
 				if taken, err = q.member.Other(tx, x.Member); err != nil {
@@ -293,7 +295,9 @@ func (q *Queue) takeUp(ctx context.Context) error {
 			return err
 		}
 		err = record.EachAsked(tx, func(a record.StoredAsked) {
-			q.ledger.AddAsked(a)
+			if q.member == nil {
+				q.ledger.AddAsked(a)
+			}
 			q.Agents.Know(a.Agent)
 		})
 		if err != nil {

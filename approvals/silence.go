@@ -22,6 +22,7 @@ type silenceTracker struct {
 	since    map[string]time.Time // by request: since when silence counts, on the monotonic clock
 	asking   map[string]string    // by request: whose it is
 	screens  map[string]time.Time // by request: when a person's own screen showed it last
+	shared   bool                 // asking is in the store
 }
 
 // screenFor is how long a screen counts as showing a request after it has said so.
@@ -50,6 +51,22 @@ func (s *silenceTracker) reserve(request, agent string) bool {
 	return true
 }
 
+// reached reports whether people are reached now, by a channel or a screen that shows the
+// request.
+func (s *silenceTracker) reached(request string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.channels) > 0 || time.Since(s.screens[request]) <= screenFor
+}
+
+// knows reports whether the silence of a request counts here.
+func (s *silenceTracker) knows(request string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, knows := s.since[request]
+	return knows
+}
+
 // forget drops a request that has ended, or was never made.
 func (s *silenceTracker) forget(request string) {
 	s.mu.Lock()
@@ -67,7 +84,7 @@ func (s *silenceTracker) screen(request string) {
 	if _, waits := s.since[request]; waits && len(s.channels) == 0 && time.Since(s.screens[request]) > screenFor {
 		s.since[request] = time.Now()
 	}
-	if s.asking[request] != "" {
+	if s.asking[request] != "" || s.shared {
 		s.screens[request] = time.Now()
 	}
 }
@@ -119,16 +136,19 @@ func (q *Queue) Reaches(channel string, people bool) {
 // ErrNotFound, or an error of the store.
 func (q *Queue) Told(ctx context.Context, id string) error {
 	r, err := q.request(ctx, id)
-	if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told || r.Status.Final() {
+	if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told && q.counts(r) || r.Status.Final() {
 		return err
 	}
 	err = q.transact(ctx, func(t *transition) error {
 		r, err := t.Request(id)
-		if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Told || r.Status.Final() {
+		if err != nil || r.OnTimeout != holdgate.TimeoutApprove || r.Status.Final() {
+			return err
+		}
+		if counts, err := q.silenceCounts(t.Tx, r); counts || err != nil {
 			return err
 		}
 		r.Told = true
-		t.q.silence.listen(t.Change, id)
+		t.listen(r)
 		if r.Claim != nil {
 			return t.Write(r)
 		}
@@ -165,7 +185,7 @@ func (q *Queue) restartSilence(ctx context.Context, d record.Due) error {
 			return err
 		}
 		if r.Told {
-			t.q.silence.listen(t.Change, r.ID)
+			t.listen(r)
 		}
 		r.Expires = t.Now.Add(r.Timeout)
 		return errors.Join(t.Tx.Delete(d.Key), t.Write(r), t.Schedule(r.Expires, r.ID, record.DueSilence))
@@ -193,6 +213,11 @@ func (t *transition) notSilent(r *record.StoredRequest, why string) error {
 		}
 	}
 	t.Durable(func() { t.q.silence.forget(r.ID) })
+	if t.q.member != nil {
+		if err := t.q.askedNoMore(t.Change, r); err != nil {
+			return err
+		}
+	}
 	return t.Schedule(r.Expires, r.ID, r.Timer())
 }
 
@@ -209,6 +234,9 @@ func (q *Queue) takeUpSilence(ctx context.Context, d record.Due) error {
 	}
 	if err != nil {
 		return err
+	}
+	if q.member != nil {
+		return nil // the timer finds it where nobody counts its silence
 	}
 	q.silence.reserve(r.ID, r.Agent)
 	return q.restartSilence(ctx, d)

@@ -203,6 +203,12 @@ func (q *Queue) dues(ctx context.Context) ([]record.Due, time.Time, error) {
 				}
 				return nil
 			}
+			if leaves, err := q.leaves(tx, d); err != nil {
+				return err
+			} else if leaves {
+				next = now.Add(lookEvery)
+				continue
+			}
 			if dues = append(dues, d); len(dues) == dueBatch {
 				return nil
 			}
@@ -241,6 +247,7 @@ func (q *Queue) fire(ctx context.Context, d record.Due) error {
 func (q *Queue) expire(ctx context.Context, d record.Due) error {
 	again := false
 	err := q.transact(ctx, func(t *transition) error {
+		again = false
 		r, err := t.Request(d.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (r.Status.Final() || !r.Expires.Equal(d.At)) {
 			return t.Tx.Delete(d.Key)
@@ -262,9 +269,13 @@ func (q *Queue) expire(ctx context.Context, d record.Due) error {
 		if err != nil {
 			return err
 		}
+		if leaves, err := q.leaves(t.Tx, d); leaves || err != nil {
+			return err
+		}
 		// Whoever has paused the agent has not been silent.
-		if again = !s.Running() || !q.silence.over(r.ID, r.Timeout); again {
-			return nil
+		if !s.Running() || !q.counts(r) || !q.silence.over(r.ID, r.Timeout) {
+			again, err = t.keeps(r)
+			return err
 		}
 		return t.EndRequest(r, holdgate.StatusApproved, o, "")
 	})

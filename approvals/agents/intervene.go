@@ -147,9 +147,9 @@ func (k *Keeper) Put(c *record.Change, agent string, i Intervention) error {
 		return err
 	}
 	if next == Running {
-		return c.Tx.Delete(prefixAgent + agent)
+		return c.Tx.Delete(Prefix + agent)
 	}
-	return record.Write(c.Tx, prefixAgent+agent, &a)
+	return record.Write(c.Tx, Prefix+agent, &a)
 }
 
 // intervened says in words what was done.

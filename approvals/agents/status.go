@@ -14,9 +14,8 @@ import (
 	"github.com/holdgate/holdgate/store"
 )
 
-const (
-	prefixAgent = "agent/"
-)
+// Prefix begins the keys of agents' records.
+const Prefix = "agent/"
 
 // A State says whether what an agent does goes on.
 type State string
@@ -108,7 +107,7 @@ func (a storedAgent) status() Status {
 // read reads an agent's record.
 func (k *Keeper) read(c *record.Change, id string) (storedAgent, error) {
 	var a storedAgent
-	err := record.Read(c.Tx, prefixAgent+id, &a)
+	err := record.Read(c.Tx, Prefix+id, &a)
 	if errors.Is(err, store.ErrNotFound) {
 		return storedAgent{Header: record.Current(), ID: id, State: Running}, nil
 	}
@@ -347,10 +346,32 @@ func (k *Keeper) WhenStopped(agent string, fn func()) (forget func()) {
 	}
 }
 
+// See takes in records that have changed.
+func (k *Keeper) See(tx store.Tx, keys []string) error {
+	var all []storedAgent
+	for _, key := range keys {
+		var a storedAgent
+		switch err := record.Read(tx, key, &a); {
+		case errors.Is(err, store.ErrNotFound): // it was let go on; what came later has a higher number
+			head, err := k.b.Log.HeadIn(tx)
+			if err != nil {
+				return err
+			}
+			all = append(all, storedAgent{ID: strings.TrimPrefix(key, Prefix), State: Running, Seq: head.Seq})
+		case err != nil:
+			return err
+		default:
+			all = append(all, a)
+		}
+	}
+	k.statuses.learn(all)
+	return nil
+}
+
 // TakeUp reads who was paused or stopped, and returns who was stopped.
 func (k *Keeper) TakeUp(tx store.Tx) (stopped []string, err error) {
 	var all []storedAgent
-	for p, err := range tx.Scan(prefixAgent, "") {
+	for p, err := range tx.Scan(Prefix, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -358,7 +379,7 @@ func (k *Keeper) TakeUp(tx store.Tx) (stopped []string, err error) {
 		if err := record.Decode(p.Key, p.Value, &a); err != nil {
 			return nil, err
 		}
-		if a.ID != strings.TrimPrefix(p.Key, prefixAgent) {
+		if a.ID != strings.TrimPrefix(p.Key, Prefix) {
 			return nil, fmt.Errorf("reading %s: it is the record of %q", p.Key, a.ID)
 		}
 		all = append(all, a)

@@ -81,7 +81,7 @@ func working(tx store.Tx, life string) (bool, error) {
 // Bury takes for gone each life that is not this one, unless there reports its
 // member to be there; an earlier life of this member is gone in any case. It has
 // settle settle what each held, and then forgets it.
-func (l *Life) Bury(ctx context.Context, st store.Store, there func(member string) bool, settle func(life string) error) error {
+func (l *Life) Bury(ctx context.Context, st store.Store, there func(member string) (bool, error), settle func(life string) error) error {
 	var lives []string
 	err := st.View(ctx, func(tx store.Tx) error {
 		for p, err := range tx.Scan(prefix, "") {
@@ -98,8 +98,13 @@ func (l *Life) Bury(ctx context.Context, st store.Store, there func(member strin
 		return fmt.Errorf("reading the members: %w", err)
 	}
 	for _, life := range lives {
-		if name := NameOf(life); name != l.name && there(name) {
-			continue
+		if name := NameOf(life); name != l.name {
+			if ok, err := there(name); ok || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 		}
 		if err := l.bury(ctx, st, life, settle); err != nil {
 			return fmt.Errorf("taking up what %s held: %w", NameOf(life), err)

@@ -54,7 +54,7 @@ func TestWhoIsGoneChangesNothing(t *testing.T) {
 			}
 			for range 2 { // a second time there is nobody left
 				var settled []string
-				must(t, lives["first"].Bury(t.Context(), st, func(name string) bool { return slices.Contains(tt.there, name) }, func(life string) error {
+				must(t, lives["first"].Bury(t.Context(), st, func(name string) (bool, error) { return slices.Contains(tt.there, name), nil }, func(life string) error {
 					settled = append(settled, members.NameOf(life))
 					if err := goes(t, st, lives[members.NameOf(life)]); !errors.Is(err, members.ErrGone) {
 						t.Errorf("%s works on while what it held is settled: %v", life, err)
@@ -81,12 +81,12 @@ func TestAnEarlierLifeOfAMemberIsGone(t *testing.T) {
 	st := recordtest.Store(t)
 	before := begin(t, st, "first")
 	now := begin(t, st, "first")
-	must(t, now.Bury(t.Context(), st, func(string) bool { return true }, func(string) error { return nil }))
+	must(t, now.Bury(t.Context(), st, func(string) (bool, error) { return true, nil }, func(string) error { return nil }))
 	if err := goes(t, st, before); !errors.Is(err, members.ErrGone) {
 		t.Errorf("the earlier life: %v", err)
 	}
 	must(t, goes(t, st, now))
-	if err := before.Bury(t.Context(), st, func(string) bool { return false }, func(string) error { return nil }); !errors.Is(err, members.ErrGone) {
+	if err := before.Bury(t.Context(), st, func(string) (bool, error) { return false, nil }, func(string) error { return nil }); !errors.Is(err, members.ErrGone) {
 		t.Errorf("who is gone takes another for gone: %v", err)
 	}
 	must(t, goes(t, st, now))
@@ -97,7 +97,7 @@ func TestALifeIsKeptUntilItIsSettled(t *testing.T) {
 	t.Parallel()
 	st := recordtest.Store(t)
 	first, second := begin(t, st, "first"), begin(t, st, "second")
-	nobody, no, n := func(string) bool { return false }, errors.New("no"), 0
+	nobody, no, n := func(string) (bool, error) { return false, nil }, errors.New("no"), 0
 	if err := first.Bury(t.Context(), st, nobody, func(string) error { return no }); !errors.Is(err, no) {
 		t.Errorf("got %v", err)
 	}

@@ -75,9 +75,10 @@ const prefixAsserted = "asserted/"
 // A Ledger keeps the accounts. What a change of state takes is charged while it
 // runs, so that those of one batch see each other; what it gives back counts
 // once it is durable. It is safe for concurrent use, and a view of the store: see
-// [Ledger.AddOpen] and [Ledger.AddAsked].
+// [Ledger.AddOpen] and [Ledger.AddAsked], or [Ledger.Share].
 type Ledger struct {
 	limits func() Limits
+	shared bool // the accounts are in the store
 
 	mu       sync.Mutex
 	accounts map[string]account
@@ -104,18 +105,24 @@ func (l *Ledger) reserve(c charge) error {
 	limits := l.limits()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := l.accounts[c.agent].plus(c.account)
-	all := own
-	if strings.HasPrefix(c.agent, prefixAsserted) {
-		all = l.accounts[sharedAccount].plus(c.account)
-	}
-	switch {
-	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(limits.Pending)):
-		return &Error{Limit: limitPending, Max: int64(limits.Pending), Have: int64(all.pending)}
-	case c.bytes > 0 && over(own.bytes, all.bytes, limits.HeldBytes):
-		return &Error{Limit: limitHeldBytes, Max: limits.HeldBytes, Have: all.bytes}
+	names := c.accounts()
+	if err := limits.check(c, l.accounts[names[0]], l.accounts[names[len(names)-1]]); err != nil {
+		return err
 	}
 	l.charge(c)
+	return nil
+}
+
+// check returns an [*Error] where a charge is too much beside what its account has, and
+// the one that it shares; who shares none has the same in both.
+func (l Limits) check(c charge, own, all account) error {
+	own, all = own.plus(c.account), all.plus(c.account)
+	switch {
+	case c.pending > 0 && over(int64(own.pending), int64(all.pending), int64(l.Pending)):
+		return &Error{Limit: limitPending, Max: int64(l.Pending), Have: int64(all.pending)}
+	case c.bytes > 0 && over(own.bytes, all.bytes, l.HeldBytes):
+		return &Error{Limit: limitHeldBytes, Max: l.HeldBytes, Have: all.bytes}
+	}
 	return nil
 }
 
@@ -127,13 +134,17 @@ func over(own, all, limit int64) bool {
 
 func (a account) plus(b account) account { return account{a.pending + b.pending, a.bytes + b.bytes} }
 
+// accounts are those that a charge changes: its own, and the one that it shares.
+func (c charge) accounts() []string {
+	if strings.HasPrefix(c.agent, prefixAsserted) {
+		return []string{c.agent, sharedAccount}
+	}
+	return []string{c.agent}
+}
+
 // charge changes an account, and the shared one with it. It needs the lock.
 func (l *Ledger) charge(c charge) {
-	names := []string{c.agent}
-	if strings.HasPrefix(c.agent, prefixAsserted) {
-		names = append(names, sharedAccount)
-	}
-	for _, name := range names {
+	for _, name := range c.accounts() {
 		if l.accounts[name] = l.accounts[name].plus(c.account); l.accounts[name] == (account{}) {
 			delete(l.accounts, name)
 		}
@@ -165,8 +176,7 @@ func (l *Ledger) Pending() (n int) {
 func (l *Ledger) Grow(c *record.Change, x *record.StoredExchange, more int64) error {
 	agent := accountOf(x.Agent, x.Session, x.Proven)
 	if more < 0 {
-		l.gives(c, agent, account{bytes: -more})
-		return nil
+		return l.gives(c, agent, account{bytes: -more})
 	}
 	return l.charges(c, agent, account{bytes: more})
 }
@@ -174,6 +184,9 @@ func (l *Ledger) Grow(c *record.Change, x *record.StoredExchange, more int64) er
 // charges charges an account, until the change is undone.
 func (l *Ledger) charges(c *record.Change, agent string, a account) error {
 	what := charge{agent, a}
+	if l.shared {
+		return l.store(c.Tx, what)
+	}
 	if err := l.reserve(what); err != nil {
 		return err
 	}
@@ -182,8 +195,12 @@ func (l *Ledger) charges(c *record.Change, agent string, a account) error {
 }
 
 // gives returns a charge once the change is durable.
-func (l *Ledger) gives(c *record.Change, agent string, a account) {
+func (l *Ledger) gives(c *record.Change, agent string, a account) error {
+	if l.shared {
+		return l.store(c.Tx, charge{agent, account{-a.pending, -a.bytes}})
+	}
 	c.Durable(func() { l.give(charge{agent, a}) })
+	return nil
 }
 
 // Follow has the ledger follow the changes of a book.
@@ -192,11 +209,9 @@ func (l *Ledger) Follow(b *record.Book) {
 		return l.charges(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1, bytes: r.Call.Size()})
 	})
 	b.Ended = append(b.Ended, func(c *record.Change, r *record.StoredRequest) error {
-		l.gives(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1})
-		return nil
+		return l.gives(c, accountOf(r.Agent, r.Session, r.Proven), account{pending: 1})
 	})
 	b.Over = append(b.Over, func(c *record.Change, x *record.StoredExchange) error {
-		l.gives(c, accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes})
-		return nil
+		return l.gives(c, accountOf(x.Agent, x.Session, x.Proven), account{bytes: x.Bytes})
 	})
 }

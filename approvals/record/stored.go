@@ -145,8 +145,9 @@ type StoredRequest struct {
 	Expires       time.Time              `json:"expires"`
 	Timeout       time.Duration          `json:"timeout"` // nanoseconds
 	OnTimeout     holdgate.TimeoutAction `json:"on_timeout"`
-	SilenceDenied string                 `json:"loud,omitempty"` // why silence denies, against the rule
-	Told          bool                   `json:"told,omitempty"` // a channel has shown it to people
+	SilenceDenied string                 `json:"loud,omitempty"`    // why silence denies, against the rule
+	Told          bool                   `json:"told,omitempty"`    // a channel has shown it to people
+	ToldBy        string                 `json:"told_by,omitempty"` // the life of the member that counts its silence
 	Votes         []StoredVote           `json:"votes,omitempty"`
 	Outcome       *holdgate.Outcome      `json:"outcome,omitempty"`
 	Revision      string                 `json:"revision,omitempty"`

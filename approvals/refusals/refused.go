@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	prefixRefused   = "refused/"
+	Prefix          = "refused/" // begins the keys of records
 	prefixRefusedAt = "refused-at/"
 )
 
@@ -45,10 +45,16 @@ func New(b *record.Book, keep time.Duration, checkSpace func(bytes int64) error)
 
 // TakeUp looks whether there is one.
 func (k *Keeper) TakeUp(tx store.Tx) error {
-	for _, err := range tx.Scan(prefixRefused, "") {
+	for _, err := range tx.Scan(Prefix, "") {
 		k.any.Store(err == nil)
 		return err
 	}
+	return nil
+}
+
+// See takes in that there may be one: others may have kept it.
+func (k *Keeper) See(store.Tx, []string) error {
+	k.any.Store(true)
 	return nil
 }
 
@@ -131,7 +137,7 @@ type refusal struct {
 	record []byte
 }
 
-func (r refusal) key() string { return prefixRefused + string(r.of) + "/" + seqOf(r.at) }
+func (r refusal) key() string { return Prefix + string(r.of) + "/" + seqOf(r.at) }
 
 // timeKey sorts the records of all callers by time.
 func (r refusal) timeKey() string { return prefixRefusedAt + seqOf(r.at) + "/" + string(r.of) }
@@ -143,7 +149,7 @@ func seqOf(at time.Time) string { return store.Seq(uint64(at.UnixNano())) }
 
 func (k *Keeper) unseal(tx store.Tx, of holdgate.Digest) ([]refusal, error) {
 	var kept []refusal
-	prefix := prefixRefused + string(of) + "/"
+	prefix := Prefix + string(of) + "/"
 	for p, err := range tx.Scan(prefix, "") {
 		if err != nil {
 			return nil, err
@@ -208,7 +214,7 @@ func (k *Keeper) Forget(ctx context.Context) error {
 		err = k.b.Store.UpdateSoon(context.WithoutCancel(ctx), func(tx store.Tx) error {
 			for _, key := range old {
 				seq, of, _ := strings.Cut(strings.TrimPrefix(key, prefixRefusedAt), "/")
-				if err := errors.Join(tx.Delete(prefixRefused+of+"/"+seq), tx.Delete(key)); err != nil {
+				if err := errors.Join(tx.Delete(Prefix+of+"/"+seq), tx.Delete(key)); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/holdgate/holdgate/store"
 )
 
-const prefixMessage = "session-message/"
+// PrefixMessage begins the keys of messages.
+const PrefixMessage = "session-message/"
 
 // MessageType says what a message is for.
 type MessageType string
@@ -68,7 +69,7 @@ func CheckContent(s string) error {
 }
 
 func messagesOf(agent, session string) string {
-	return prefixMessage + key(agent, session)[len(prefixSession):] + "/"
+	return PrefixMessage + key(agent, session)[len(Prefix):] + "/"
 }
 
 func messageKey(m Message) string { return messagesOf(m.Agent, m.Session) + store.Seq(m.Seq) }
@@ -143,16 +144,39 @@ func (m Message) Line() string {
 	return holdgate.Visible(fmt.Sprintf("%s of %s: %s", m.Type, who, visible(m.Content)))
 }
 
+func readMessage(p store.Pair) (m Message, err error) {
+	if err := json.Unmarshal(p.Value, &m); err != nil {
+		return m, fmt.Errorf("reading %s: %w", p.Key, err)
+	}
+	return m, nil
+}
+
+// Addressee is the agent for which the message with a key waits; empty: it does not.
+func Addressee(tx store.Tx, key string) (string, error) {
+	raw, err := tx.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	m, err := readMessage(store.Pair{Key: key, Value: raw})
+	if err != nil || !m.Waits() {
+		return "", err
+	}
+	return m.Agent, nil
+}
+
 // Addressees lists the agents for which messages of people wait.
 func Addressees(tx store.Tx) ([]string, error) {
 	var agents []string
-	for p, err := range tx.Scan(prefixMessage, "") {
+	for p, err := range tx.Scan(PrefixMessage, "") {
 		if err != nil {
 			return nil, err
 		}
-		var m Message
-		if err := json.Unmarshal(p.Value, &m); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", p.Key, err)
+		m, err := readMessage(p)
+		if err != nil {
+			return nil, err
 		}
 		if m.Waits() && !slices.Contains(agents, m.Agent) {
 			agents = append(agents, m.Agent)

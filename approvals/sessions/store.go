@@ -12,10 +12,10 @@ import (
 	"github.com/holdgate/holdgate/store"
 )
 
-const (
-	prefixSession = "session/"
-	version       = 1
-)
+// Prefix begins the keys of records.
+const Prefix = "session/"
+
+const version = 1
 
 // MaxStored is how many records of one agent are kept. A session's name is the
 // agent's own word.
@@ -34,7 +34,7 @@ var ErrTooMany = fmt.Errorf("this agent has used %d sessions already, and no mor
 
 func agentKey(agent string) string { return url.PathEscape(agent) + "/" }
 
-func key(agent, id string) string { return prefixSession + agentKey(agent) + url.PathEscape(id) }
+func key(agent, id string) string { return Prefix + agentKey(agent) + url.PathEscape(id) }
 
 // Load reads a record. It returns [store.ErrNotFound] where there is none.
 func Load(tx store.Tx, agent, id string) (*Record, error) {
@@ -43,6 +43,20 @@ func Load(tx store.Tx, agent, id string) (*Record, error) {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
 	return decode(raw)
+}
+
+// LoadKey is Load by the record's key. The agent and the session are those of the key.
+func LoadKey(tx store.Tx, key string) (agent, id string, r *Record, err error) {
+	a, s, ok := strings.Cut(strings.TrimPrefix(key, Prefix), "/")
+	agent, err = url.PathUnescape(a)
+	if err == nil {
+		id, err = url.PathUnescape(s)
+	}
+	if err != nil || !ok {
+		return "", "", nil, fmt.Errorf("%q is the key of no session", key)
+	}
+	r, err = Load(tx, agent, id)
+	return agent, id, r, err
 }
 
 func decode(raw []byte) (*Record, error) {
@@ -61,7 +75,7 @@ func decode(raw []byte) (*Record, error) {
 func Save(tx store.Tx, r *Record) error {
 	if r.Revision == 0 {
 		n := 0
-		for _, err := range tx.Scan(prefixSession+agentKey(r.Agent), "") {
+		for _, err := range tx.Scan(Prefix+agentKey(r.Agent), "") {
 			if err != nil {
 				return fmt.Errorf("counting sessions of %s: %w", r.Agent, err)
 			}
@@ -92,7 +106,7 @@ func (r *Record) Over(now time.Time) bool {
 // those that have been silent for longest first. It returns their names.
 func EvictOver(tx store.Tx, agent string, now time.Time) (forgotten []string, err error) {
 	var over []*Record
-	for p, err := range tx.Scan(prefixSession+agentKey(agent), "") {
+	for p, err := range tx.Scan(Prefix+agentKey(agent), "") {
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +145,7 @@ func anyWaits(tx store.Tx, agent, id string) (bool, error) {
 
 // Each calls fn for each record, by agent and name.
 func Each(tx store.Tx, fn func(*Record) error) error {
-	for p, err := range tx.Scan(prefixSession, "") {
+	for p, err := range tx.Scan(Prefix, "") {
 		if err != nil {
 			return err
 		}

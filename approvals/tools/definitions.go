@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	prefixTool       = "tool/"
-	prefixToolServer = "tool-server/"
+	Prefix       = "tool/"        // begins the keys of tools
+	PrefixServer = "tool-server/" // of those of servers
 )
 
 // Bounds of what is learned of tools.
@@ -199,11 +199,11 @@ func (k *Keeper) knows(server, namedBy string, list []holdgate.Definition, hashe
 }
 
 func (k *Keeper) toolKey(server, name string) string {
-	return prefixTool + string(k.b.Digester.Fields("tool", server, name))
+	return Prefix + string(k.b.Digester.Fields("tool", server, name))
 }
 
 func (k *Keeper) serverKey(server string) string {
-	return prefixToolServer + string(k.b.Digester.Fields("tool server", server))
+	return PrefixServer + string(k.b.Digester.Fields("tool server", server))
 }
 
 func (k *Keeper) learnIn(c *record.Change, server, namedBy string, list []holdgate.Definition, hashes []string) error {
@@ -410,10 +410,48 @@ func (k *Tools) put(s *storedTool) {
 	k.byName[n] = s
 }
 
-// TakeUp reads what is stored of tools.
+// See takes in records that have changed.
+func (k *Keeper) See(tx store.Tx, keys []string) error {
+	l := &learned{unread: map[string]string{}}
+	for _, key := range keys {
+		if strings.HasPrefix(key, PrefixServer) {
+			if err := k.seeServer(tx, key, l); err != nil {
+				return err
+			}
+			continue
+		}
+		s := new(storedTool)
+		switch err := record.Read(tx, key, s); {
+		case err == nil:
+			l.tools = append(l.tools, s)
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+	}
+	k.learn(l)
+	return nil
+}
+
+// seeServer takes in whether a server's list could be read.
+func (k *Keeper) seeServer(tx store.Tx, key string, l *learned) error {
+	var s storedServer
+	err := record.Read(tx, key, &s)
+	if !errors.Is(err, store.ErrNotFound) {
+		l.unread[s.Server] = s.Unread
+		return err
+	}
+	for name := range k.Known().unread {
+		if k.serverKey(name) == key {
+			l.unread[name] = ""
+		}
+	}
+	return nil
+}
+
+// TakeUp reads what is stored of tools. What came meanwhile by See stays.
 func (k *Keeper) TakeUp(tx store.Tx) error {
-	t := noTools()
-	for p, err := range tx.Scan(prefixTool, "") {
+	l := &learned{unread: map[string]string{}}
+	for p, err := range tx.Scan(Prefix, "") {
 		if err != nil {
 			return err
 		}
@@ -421,9 +459,9 @@ func (k *Keeper) TakeUp(tx store.Tx) error {
 		if err := record.Decode(p.Key, p.Value, s); err != nil {
 			return err
 		}
-		t.put(s)
+		l.tools = append(l.tools, s)
 	}
-	for p, err := range tx.Scan(prefixToolServer, "") {
+	for p, err := range tx.Scan(PrefixServer, "") {
 		if err != nil {
 			return err
 		}
@@ -431,8 +469,8 @@ func (k *Keeper) TakeUp(tx store.Tx) error {
 		if err := record.Decode(p.Key, p.Value, &s); err != nil {
 			return err
 		}
-		t.unread[s.Server] = s.Unread
+		l.unread[s.Server] = s.Unread
 	}
-	k.current.Store(t)
+	k.learn(l)
 	return nil
 }

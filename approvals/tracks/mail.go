@@ -37,6 +37,20 @@ func (p *Keeper) Mail() <-chan struct{} {
 	return p.mail.changed
 }
 
+// SeeMail takes in messages that have changed.
+func (p *Keeper) SeeMail(tx store.Tx, keys []string) error {
+	for _, key := range keys {
+		agent, err := sessions.Addressee(tx, key)
+		if err != nil {
+			return err
+		}
+		if agent != "" {
+			p.mail.came(agent)
+		}
+	}
+	return nil
+}
+
 // takeUpMail finds out which agents have messages.
 func (p *Keeper) takeUpMail(tx store.Tx) error {
 	agents, err := sessions.Addressees(tx)

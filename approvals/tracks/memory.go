@@ -84,9 +84,9 @@ func (ts *allTracks) all() []*Track {
 }
 
 // Track returns what is known of a session. It reads the store where the
-// record was not heard of since the sidecar started.
+// record was not heard of since the sidecar started, or others may have changed it.
 func (p *Keeper) Track(ctx context.Context, agent, id string) (*Track, error) {
-	if s := p.tracks.find(sessionKey{agent, id}); s != nil {
+	if s := p.tracks.find(sessionKey{agent, id}); s != nil && !p.c.Shared {
 		return s, nil
 	}
 	var r *sessions.Record
@@ -101,6 +101,34 @@ func (p *Keeper) Track(ctx context.Context, agent, id string) (*Track, error) {
 		return nil, err
 	}
 	return p.tracks.learn(r), nil
+}
+
+// See takes in records that have changed.
+func (p *Keeper) See(tx store.Tx, keys []string) error {
+	for _, key := range keys {
+		agent, id, r, err := sessions.LoadKey(tx, key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			p.tracks.forget(sessionKey{agent, id})
+		case err != nil:
+			return err
+		default:
+			p.c.Halted(r)
+			p.tracks.bindings.learn(r)
+			p.tracks.update(r)
+		}
+	}
+	return nil
+}
+
+// update is learn for a session that is in memory.
+func (ts *allTracks) update(r *sessions.Record) {
+	ts.mu.Lock()
+	s := ts.open[sessionKey{r.Agent, r.ID}]
+	ts.mu.Unlock()
+	if s != nil {
+		s.learn(r)
+	}
 }
 
 // CatchUp takes in what is stored of a session. Whoever reads the store may see a

@@ -19,6 +19,7 @@ import (
 
 // Config is what a Keeper needs besides its book.
 type Config struct {
+	Shared bool             // others change records too
 	Begin  sessions.Setting // the mode that sessions begin in
 	Keep   time.Duration    // how long a session that nothing was heard of is kept
 	Logger *slog.Logger

@@ -269,6 +269,9 @@ func (l *Log) Head(ctx context.Context) (head Head, err error) {
 	return head, err
 }
 
+// HeadIn is Head as tx sees it.
+func (l *Log) HeadIn(tx store.Tx) (Head, error) { return l.head(tx) }
+
 // head reads the head, and checks that it was written with the key: by what it
 // is where this log sealed it last, else by its signature.
 func (l *Log) head(tx store.Tx) (Head, error) {
