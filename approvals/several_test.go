@@ -147,6 +147,7 @@ func TestSilenceGoesWithTheChannels(t *testing.T) {
 func TestWhatPeopleSayIsKnownAtAllMembers(t *testing.T) {
 	inFleet(t, approvals.Limits{}, func(t *testing.T, f *fleet, a, b *fleetMember) {
 		f.must(a, "1", hold())
+		synctest.Wait()
 		agent, session := caller.Agent.ID, caller.Session.ID
 		for _, action := range []agents.Action{agents.Pause, agents.Stop, agents.Resume, agents.Pause, agents.Resume} {
 			_, err := b.queue.Agents.Intervene(t.Context(), agent, agents.Intervention{Action: action, By: "ana"})
