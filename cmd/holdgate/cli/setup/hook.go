@@ -39,7 +39,7 @@ func hookCommand(e *env) *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:      "run",
 			UsageText: "holdgate hook run claude",
-			Usage:     "what an agent starts at a tool call and at its results; it reads the event on standard input",
+			Usage:     "what an agent starts before a tool call and at other events; it reads the event on standard input",
 			ArgsUsage: "AGENT",
 			Flags: []cli.Flag{
 				&cli.DurationFlag{Name: "wait", Usage: "how long people are waited for", Value: 10 * time.Minute},
