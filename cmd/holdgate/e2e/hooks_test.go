@@ -244,7 +244,11 @@ func TestAgentsWithAHook(t *testing.T) {
 	t.Parallel()
 	plain := newProvider(t)
 	s := serve(t, nil)
-	t.Cleanup(s.nothingFound)
+	t.Run("all", func(t *testing.T) { agentsWithAHook(t, plain, s) })
+	s.nothingFound()
+}
+
+func agentsWithAHook(t *testing.T, plain *provider, s *sidecar) {
 	decisions := []personsDecision{personsDecisions[1], personsDecisions[2], personsDecisions[0]}
 	for name, a := range hookedPrograms() {
 		for i, c := range decisions {
