@@ -47,6 +47,7 @@ func injectCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "image", Usage: "Holdgate's `IMAGE`, of your registry", Value: defaultImage},
 			&cli.StringFlag{Name: "netfilter-image", Usage: "an `IMAGE` with the program nft", Value: "registry.example/nftables:1"},
 			&cli.StringFlag{Name: "claim", Usage: "keep the state in the PersistentVolumeClaim `NAME`; default: an emptyDir, which goes with the pod"},
+			&cli.StringFlag{Name: "secret", Usage: "copy the files of the Secret `NAME` into the state folder first, with mode 0600, such as tokens of channels"},
 			&cli.StringSliceFlag{Name: "template", Usage: "a `KIND` whose pods are made from its spec.template too, such as Rollout; may be repeated"},
 			&cli.StringFlag{Name: "config-map", Usage: "use the ConfigMap `NAME` with holdgate.yaml and rules.nft, and print none"},
 		},
@@ -70,6 +71,9 @@ func (e *env) inject(c *cli.Context) error {
 		return err
 	}
 	in.templates = c.StringSlice("template")
+	if name := c.String("secret"); name != "" {
+		in.takeSecret(name)
+	}
 	text, err := io.ReadAll(io.LimitReader(e.Stdin, maxManifests+1))
 	if err != nil {
 		return fmt.Errorf("reading manifests: %w", err)
@@ -288,7 +292,7 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 	if taken := takenName(spec); taken != "" {
 		return false, fmt.Errorf("%s has a %s of its own, which is what Holdgate's is called: give it another name", holdgate.Visible(name), taken)
 	}
-	remove(spec)
+	before := remove(spec)
 	if err := escapes(spec); err != nil {
 		return false, fmt.Errorf("%s %w", holdgate.Visible(name), err)
 	}
@@ -296,6 +300,7 @@ func (in *injection) object(n *yaml.Node) (changed bool, err error) {
 		return false, err
 	}
 	in.put(name, spec)
+	in.keep(name, before, spec)
 	in.pods++
 	if space := value(child(n, "metadata"), "namespace"); !slices.Contains(in.spaces, space) {
 		in.spaces = append(in.spaces, space)

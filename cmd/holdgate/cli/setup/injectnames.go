@@ -63,12 +63,12 @@ func isOwnMap(n *yaml.Node) bool {
 
 // ownNames are those of what an injection adds to a pod, by any flags.
 var ownNames = map[string][]string{
-	"volumes":        {"holdgate", "holdgate-state", "holdgate-rules"},
-	"initContainers": {"holdgate-rules", "holdgate-netfilter", "holdgate"},
+	"volumes":        {"holdgate", "holdgate-state", "holdgate-rules", "holdgate-secret"},
+	"initContainers": {"holdgate-rules", "holdgate-netfilter", "holdgate-secret", "holdgate"},
 }
 
 // ownVolumes are the kinds that these volumes can be of.
-var ownVolumes = map[string][]string{"holdgate": {"configMap"}, "holdgate-state": {"emptyDir", "persistentVolumeClaim"}, "holdgate-rules": {"emptyDir"}}
+var ownVolumes = map[string][]string{"holdgate": {"configMap"}, "holdgate-state": {"emptyDir", "persistentVolumeClaim"}, "holdgate-rules": {"emptyDir"}, "holdgate-secret": {"secret"}}
 
 // injected reports whether an earlier injection put Holdgate into a pod: the sidecar and what
 // loads the rules, as it makes them.
@@ -100,11 +100,14 @@ func takenName(spec *yaml.Node) string {
 	return ""
 }
 
-// remove takes out what an earlier injection put in, so that flags of today count.
-func remove(spec *yaml.Node) {
+// remove takes out what an earlier injection put in, so that flags of today count. It
+// returns the sidecar that was there; nil where none was.
+func remove(spec *yaml.Node) (sidecar *yaml.Node) {
+	sidecar = named(child(spec, "initContainers"), "holdgate")
 	for list, names := range ownNames {
 		if theirs := child(spec, list); theirs != nil {
 			theirs.Content = slices.DeleteFunc(theirs.Content, func(n *yaml.Node) bool { return slices.Contains(names, value(n, "name")) })
 		}
 	}
+	return sidecar
 }

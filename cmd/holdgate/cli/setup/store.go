@@ -49,11 +49,11 @@ func storeCommand(e *env) *cli.Command {
 		}, {
 			Name:      "keys",
 			UsageText: "holdgate store keys --from /etc/holdgate-shared",
-			Usage:     "put what sidecars of one store share into the state folder",
-			Description: "Copies what sidecars share from a folder, such as a mounted Secret. These files\n" +
-				"are copied if they are there: secret.key, ca.pem, ca.key, approver.token,\n" +
-				"page-ca.pem, page-ca.key, db.url and db.password. In the state folder only the\n" +
-				"owner can read them. Run it before serve.",
+			Usage:     "put a Secret's files into the state folder, such as what sidecars share",
+			Description: "Copies every file of a folder, such as a mounted Secret: secret.key, ca.pem, ca.key,\n" +
+				"approver.token and db.url, which sidecars of one store share, and files of channels\n" +
+				"and credentials. In the state folder only the owner can read them, as Holdgate\n" +
+				"wants it. Run it before serve.",
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "the `FOLDER` that has them"},
 				command.JSONFlag(),
