@@ -65,6 +65,7 @@ var elsewhere = map[string]string{
 	"cat team/":              "it shows a file to write",
 	"ssh ":                   "it needs another machine",
 	"kill ":                  "it ends what an earlier line started",
+	"pg_dump ":               "it needs a database",
 	"openssl rand":           "it is nothing of Holdgate's",
 	"grep ":                  "it is nothing of Holdgate's",
 }
