@@ -36,6 +36,7 @@ func TestStockOPATakesWhatTheDocsSay(t *testing.T) {
 				}
 				for _, line := range afterInit(printed) {
 					s.run(line)
+					ran++
 				}
 			}
 			if bundle := "rules.tar.gz"; doc == "docs/policy.md" { // what it says to build and to configure

@@ -50,10 +50,9 @@ func storeCommand(e *env) *cli.Command {
 			Name:      "keys",
 			UsageText: "holdgate store keys --from /etc/holdgate-shared",
 			Usage:     "put a Secret's files into the state folder, such as what sidecars share",
-			Description: "Copies every file of a folder, such as a mounted Secret: secret.key, ca.pem, ca.key,\n" +
-				"approver.token and db.url, which sidecars of one store share, and files of channels\n" +
-				"and credentials. In the state folder only the owner can read them, as Holdgate\n" +
-				"wants it. Run it before serve.",
+			Description: "Copies every file of a folder, such as a mounted Secret. Sidecars of one store share\n" +
+				"secret.key, ca.pem, ca.key, approver.token and db.url. Channels and credentials have\n" +
+				"files too. In the state folder only the owner can read them. Run it before serve.",
 			Flags: []cli.Flag{
 				&cli.StringFlag{Name: "from", Usage: "the `FOLDER` that has them"},
 				command.JSONFlag(),
