@@ -19,6 +19,7 @@ func (r *StoredRequest) Entry(typ audit.Type) audit.Entry {
 	c := &audit.Call{
 		ID: r.Call.ID, Kind: r.Call.Kind, Model: r.Call.Model, MCP: r.Call.MCP, HTTP: r.Call.HTTP,
 		Digest: r.Call.Digest, Agent: r.Agent, Proven: r.Proven, Session: r.Session,
+		Folder: r.Briefing.Place.Folder, Said: r.Briefing.Place.Said, Program: r.Briefing.Place.Program,
 	}
 	if r.Call.Gate != nil {
 		c.Gate = r.Call.Gate.Type

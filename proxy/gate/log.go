@@ -29,6 +29,13 @@ func (x *Exchange) logDecision(ctx context.Context, e *Evaluation, d holdgate.De
 	}
 	entry := x.entry(audit.TypeDecision, shown(e.Call, d))
 	entry.Call.Digest = e.digest
+	entry.Call.Program, entry.Call.Said = holdgate.Visible(x.from.Program), holdgate.Visible(x.from.Said)
+	if d.Facts != nil {
+		entry.Call.Folder = holdgate.Visible(d.Facts.Dir)
+	}
+	if entry.Call.Said == entry.Call.Folder {
+		entry.Call.Said = ""
+	}
 	entry.Decision = &audit.Decision{Action: d.Action, Rule: d.Rule, Reason: d.Reason, Risk: d.Risk, Revision: d.Revision, Would: d.Would}
 	entry.Note = e.Remark
 	if r := e.Call.Result; r != nil && d.Action == holdgate.Allow {

@@ -118,13 +118,16 @@ type Signature struct {
 type Call struct {
 	Agent   string          `json:"agent"`
 	Digest  holdgate.Digest `json:"digest,omitempty"`
+	Folder  string          `json:"folder,omitempty"` // where it happens, as far as that is proven
 	Gate    string          `json:"gate,omitempty"`
 	HTTP    string          `json:"http,omitempty"` // "GET host/path"
 	ID      string          `json:"id,omitempty"`   // the provider's or client's own
 	Kind    holdgate.Kind   `json:"kind"`
 	MCP     string          `json:"mcp,omitempty"` // "server method"
 	Model   string          `json:"model,omitempty"`
-	Proven  bool            `json:"proven,omitempty"` // the agent; else it is its own word
+	Program string          `json:"program,omitempty"` // the agent's, by its own word
+	Proven  bool            `json:"proven,omitempty"`  // the agent; else it is its own word
+	Said    string          `json:"said,omitempty"`    // the folder that the agent says it is in, where it is not Folder
 	Session string          `json:"session"`
 	Tool    *Tool           `json:"tool,omitempty"`
 }

@@ -80,7 +80,7 @@ func appendCall(b []byte, c *Call) ([]byte, error) {
 		return nil, err
 	}
 	b = append(b, ',')
-	b, err = appendTexts(b, text{"digest", string(c.Digest)}, text{"gate", c.Gate}, text{"http", c.HTTP}, text{"id", c.ID})
+	b, err = appendTexts(b, text{"digest", string(c.Digest)}, text{"folder", c.Folder}, text{"gate", c.Gate}, text{"http", c.HTTP}, text{"id", c.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,14 @@ func appendCall(b []byte, c *Call) ([]byte, error) {
 		return nil, err
 	}
 	b = append(b, ',')
-	if b, err = appendTexts(b, text{"mcp", c.MCP}, text{"model", c.Model}); err != nil {
+	if b, err = appendTexts(b, text{"mcp", c.MCP}, text{"model", c.Model}, text{"program", c.Program}); err != nil {
 		return nil, err
 	}
 	if c.Proven {
 		b = append(b, `"proven":true,`...)
+	}
+	if b, err = appendTexts(b, text{"said", c.Said}); err != nil {
+		return nil, err
 	}
 	if b, err = appendText(append(b, `"session":`...), c.Session); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type Query struct {
 	RequestID string
 	Exchange  string
 	Type      Type
-	Agent     string
+	Agent     string // its name, or what its program calls itself
 	Session   string
 	Tool      string    // its name, or an MCP method
 	Rule      string    // that decided
@@ -39,7 +39,7 @@ func (q Query) matches(e Entry) bool {
 	return (q.RequestID == "" || q.RequestID == e.RequestID) &&
 		(q.Exchange == "" || q.Exchange == e.Exchange) &&
 		(q.Type == "" || q.Type == e.Type) &&
-		(q.Agent == "" || q.Agent == c.Agent) &&
+		(q.Agent == "" || q.Agent == c.Agent || q.Agent == c.Program) &&
 		(q.Session == "" || q.Session == c.Session) &&
 		(q.Tool == "" || c.Tool != nil && q.Tool == c.Tool.Name || q.Tool == c.MCP) &&
 		(q.Member == "" || q.Member == e.Member) &&

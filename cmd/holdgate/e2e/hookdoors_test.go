@@ -142,4 +142,14 @@ func TestAQuestionOfAHookSaysWhoAsksAndWhere(t *testing.T) {
 			t.Errorf("the question does not say %q:\n%s", want, shown)
 		}
 	}
+	// So do the entries of the log, by which an auditor finds them.
+	finish(t, hookRun(t, s.agents, "codex", "ls", "--wait", "0s"))
+	for _, action := range []string{"hold", "allow"} {
+		logged := s.must("audit", "query", "--agent", "codex", "--action", action)
+		for _, want := range []string{"default (its own word), says it is codex", "folder  /srv/app/project, as the agent says: not checked"} {
+			if !strings.Contains(logged, want) {
+				t.Errorf("the entry of what policy says %s of does not say %q:\n%s", action, want, logged)
+			}
+		}
+	}
 }

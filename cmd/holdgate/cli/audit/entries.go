@@ -82,6 +82,10 @@ func writeEntries(w io.Writer, entries []audit.Entry, args map[question]json.Raw
 		answered(n, field)
 		if n.Call != nil {
 			field("agent", asker(n))
+			field("folder", holdgate.Visible(n.Call.Folder))
+			if n.Call.Said != "" {
+				field("folder", holdgate.Visible(n.Call.Said)+", as the agent says: not checked")
+			}
 		}
 	}
 	_, err := io.WriteString(w, page.Text(lines, width, colour))
@@ -134,6 +138,9 @@ func answered(n audit.Entry, field func(name, text string)) {
 	if n.Decision != nil || n.Outcome != nil {
 		field("note", cut(n.Note))
 	}
+	if s := n.Signed; s != nil && n.Outcome != nil {
+		field("signed", "with the passkey "+holdgate.Visible(s.Key))
+	}
 	if n.Grant != "" {
 		field("grant", holdgate.Visible(n.Grant))
 	}
@@ -144,10 +151,13 @@ func asker(n audit.Entry) string {
 	var s []string
 	if n.Call.Agent != "" {
 		agent := n.Call.Agent
-		if !n.Call.Proven {
+		if !n.Call.Proven && !aboutNoCall(n) { // those do not say
 			agent += " (its own word)"
 		}
 		s = append(s, agent)
+	}
+	if n.Call.Program != "" {
+		s = append(s, "says it is "+n.Call.Program)
 	}
 	if n.Call.Session != "" {
 		s = append(s, "session "+n.Call.Session)
@@ -158,9 +168,17 @@ func asker(n audit.Entry) string {
 	return holdgate.Visible(strings.Join(s, ", "))
 }
 
+// aboutNoCall reports whether an entry names an agent, and no call of its.
+func aboutNoCall(n audit.Entry) bool {
+	return n.Type == audit.TypeGrant || n.Type == audit.TypeGranted || n.Type == audit.TypeUndo
+}
+
 // called is the call of an entry with its arguments.
 func called(n audit.Entry, args map[question]json.RawMessage) string {
 	name := holdgate.Visible(n.Call.Name())
+	if aboutNoCall(n) {
+		return ""
+	}
 	if n.Call.Tool == nil {
 		if n.RequestID == "" && n.Decision == nil && n.Outcome == nil {
 			return strings.TrimSuffix(name, string(n.Call.Kind)) // of a session: it is about no call

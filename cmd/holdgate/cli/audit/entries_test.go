@@ -26,7 +26,11 @@ func TestEntriesAreReadable(t *testing.T) {
 	asked.Decision = &audit.Decision{Action: holdgate.Hold, Rule: "files.delete", Risk: holdgate.RiskHigh, Reason: "The call deletes files."}
 	asked.Input = json.RawMessage(`{"command":"rm -rf build && git push --force origin main && echo done"}`)
 	vote.Outcome = &holdgate.Outcome{Decision: holdgate.AnswerApprove, By: "ada", Reason: "agreed with Bob \x1b[2J, who owns the branch and has a copy of it"}
-	vote.Note = "through cli"
+	vote.Note, vote.Signed = "through cli", &audit.Signature{Key: "SHA256:k1"}
+	asked.Call.Program, asked.Call.Folder, asked.Call.Said = "codex", "/srv/shop", "/srv/other"
+	grant, undo := entry(13, audit.TypeGranted), entry(14, audit.TypeUndo)
+	grant.Grant, grant.Call, undo.Call = "g1", &audit.Call{Agent: "claude", Session: "s1", Kind: holdgate.KindToolCall}, &audit.Call{Agent: "claude", Kind: holdgate.KindToolCall}
+	undo.Outcome = &holdgate.Outcome{By: "ada"}
 	other.RequestID, other.Outcome = "c5cwz8-tw8933-9975cv", &holdgate.Outcome{Decision: holdgate.AnswerDeny, By: "bob"}
 	start := audit.Entry{Seq: 12, Time: vote.Time, Type: audit.TypeStart, Note: "holdgate v1.2.3"}
 	args := map[question]json.RawMessage{questionOf(asked): asked.Input}
@@ -34,18 +38,26 @@ func TestEntriesAreReadable(t *testing.T) {
 9   2026-11-27 12:00:00  decision: hold by rule files.delete, high risk
     call    Bash: rm -rf build && git push --force origin main && echo done
     why     The call deletes files.
-    agent   claude (its own word), session s1, request m9zyhk-2fdsw7-8cbhkw
+    agent   claude (its own word), says it is codex, session s1, request m9zyhk-2fdsw7-8cbhkw
+    folder  /srv/shop
+    folder  /srv/other, as the agent says: not checked
 10  2026-11-27 12:00:00  vote: approve by ada
     call    Bash: rm -rf build && git push --force origin main && echo done
     why     agreed with Bob ⟨U+001B⟩[2J, who owns the branch and has a copy of it
     note    through cli
+    signed  with the passkey SHA256:k1
     agent   claude (its own word), session s1, request m9zyhk-2fdsw7-8cbhkw
 11  2026-11-27 12:00:00  vote: deny by bob
     call    Bash (arguments: holdgate audit query --type decision --request c5cwz8-tw8933-9975cv)
     agent   claude (its own word), session s1, request c5cwz8-tw8933-9975cv
 12  2026-11-27 12:00:00  start: holdgate v1.2.3
+13  2026-11-27 12:00:00  granted
+    grant   g1
+    agent   claude, session s1, request m9zyhk-2fdsw7-8cbhkw
+14  2026-11-27 12:00:00  undo by ada
+    agent   claude, request m9zyhk-2fdsw7-8cbhkw
 `
-	entries := []audit.Entry{asked, vote, other, start}
+	entries := []audit.Entry{asked, vote, other, start, grant, undo}
 	for _, width := range []int{0, 80, 120} {
 		var b strings.Builder
 		if err := writeEntries(&b, entries, args, width, false); err != nil {

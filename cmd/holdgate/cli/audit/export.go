@@ -63,7 +63,7 @@ func printLine(w io.Writer, v any) error {
 func exportCSV(c *cli.Context, l command.Log, q audit.Query, to io.Writer) error {
 	w := csv.NewWriter(to)
 	err := w.Write([]string{"seq", "time", "type", "request", "agent", "session", "kind", "tool", "server", "model", "mcp", "http",
-		"action", "rule", "risk", "reason", "outcome", "by", "note", "input", "hash", "member"})
+		"action", "rule", "risk", "reason", "outcome", "by", "note", "input", "hash", "member", "program", "folder", "said"})
 	err = errors.Join(err, command.Each(c, l, q, func(n audit.Entry) error {
 		row := csvRow(n)
 		for i := range row {
@@ -96,7 +96,7 @@ func csvRow(n audit.Entry) []string {
 	}
 	return []string{strconv.FormatUint(n.Seq, 10), n.Time.Format(time.RFC3339Nano), string(n.Type), n.RequestID, call.Agent, call.Session,
 		string(call.Kind), tool.Name, tool.Server, call.Model, call.MCP, call.HTTP, action, d.Rule, risk, d.Reason, string(o.Decision), o.By, n.Note,
-		string(n.Input), n.Hash, n.Member}
+		string(n.Input), n.Hash, n.Member, call.Program, call.Folder, call.Said}
 }
 
 // cell is a text that no spreadsheet takes for a formula, and no screen for

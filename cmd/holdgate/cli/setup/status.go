@@ -156,6 +156,9 @@ func (e *env) printStatus(st api.Status, seen []agents.Agent, now time.Time) err
 		policy = st.Policy.Path
 	}
 	field("policy", "%s, %s", policy, command.Known(st.Policy.Mode))
+	if st.Policy.Revision != "" {
+		field("", "revision %s", st.Policy.Revision)
+	}
 	if st.Policy.Refused != "" {
 		field("", "as it is now it does NOT load, and the one before stays: %s", st.Policy.Refused)
 	}

@@ -38,18 +38,19 @@ func (e *env) quickstart(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := e.showAgents()
-	kinds := confinements(self, nil)
-	how := e.showConfinement(kinds)
+	found, kinds := installed(), confinements(self, nil)
+	agent, how := "YOUR-AGENT", confinement(kinds)
+	if len(found) > 0 {
+		agent = found[0]
+	}
+	fmt.Fprintf(e.Stdout, "Start: holdgate run %s-- %s\n\n", how, agent)
+	e.showAgents(found)
+	e.showConfinement(kinds)
 	if err := e.offerConfiguration(c); err != nil {
 		return err
 	}
 	if err := e.offerFirstCall(c); err != nil {
 		return err
-	}
-	agent := "AGENT"
-	if len(found) > 0 {
-		agent = found[0]
 	}
 	_, err = fmt.Fprintf(e.Stdout, "\nStart an agent, in its project's folder:\n\n    holdgate run %s-- %s\n\nWhat it asks for and policy holds, you are asked about in that terminal.\n", how, agent)
 	return err
@@ -57,24 +58,30 @@ func (e *env) quickstart(c *cli.Context) error {
 
 // showAgents names the agents that are installed, and what is seen of each; what holds
 // for all of them it says once.
-func (e *env) showAgents() (found []string) {
-	all := launch.About("any")
-	for _, name := range launch.Known() {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		found = append(found, name)
+func (e *env) showAgents(found []string) {
+	if len(found) == 0 {
+		fmt.Fprintf(e.Stdout, "No agent that Holdgate knows is in PATH. It works with any.\n\n")
+		return
+	}
+	all := launch.About("YOUR-AGENT")
+	for _, name := range found {
+		path, _ := exec.LookPath(name)
 		a := launch.About(name)
 		fmt.Fprintf(e.Stdout, "%s (%s)\n  led by: %s\n", name, holdgate.Visible(path), holdgate.Visible(a.Led))
 		e.showSeen(a, all)
 	}
-	if len(found) == 0 {
-		fmt.Fprintf(e.Stdout, "No agent that Holdgate knows is in PATH. It works with any: holdgate run -- AGENT\n\n")
-		return nil
-	}
 	fmt.Fprintln(e.Stdout, "each of them")
+	all.Do = nil // this is for those of which nothing was tried
 	e.showSeen(all, launch.Agent{})
+}
+
+// installed are the agents that Holdgate knows and that are in PATH.
+func installed() (found []string) {
+	for _, name := range launch.Known() {
+		if _, err := exec.LookPath(name); err == nil {
+			found = append(found, name)
+		}
+	}
 	return found
 }
 
@@ -93,8 +100,21 @@ func (e *env) showSeen(a, but launch.Agent) {
 	fmt.Fprintln(e.Stdout)
 }
 
-// showConfinement says how agents are confined here, and returns the flag of run that it takes.
-func (e *env) showConfinement(kinds []finding) (flag string) {
+// confinement is the flag of run that this machine takes.
+func confinement(kinds []finding) string {
+	for _, f := range kinds {
+		switch {
+		case f.Possible && f.Confinement == confine.Weak:
+			return "--confine weak "
+		case f.Possible:
+			return ""
+		}
+	}
+	return "--unconfined "
+}
+
+// showConfinement says how agents are confined here.
+func (e *env) showConfinement(kinds []finding) {
 	for _, f := range kinds {
 		if !f.Possible {
 			continue
@@ -103,10 +123,7 @@ func (e *env) showConfinement(kinds []finding) (flag string) {
 		for _, hole := range f.Open {
 			fmt.Fprintf(e.Stdout, "  stays open: %s\n", hole)
 		}
-		if f.Confinement == confine.Weak {
-			return "--confine weak "
-		}
-		return ""
+		return
 	}
 	fmt.Fprintln(e.Stdout, "Confinement here: none. An agent can go around Holdgate.")
 	for _, f := range kinds {
@@ -115,7 +132,6 @@ func (e *env) showConfinement(kinds []finding) (flag string) {
 			fmt.Fprintf(e.Stdout, "    do: %s\n", f.Hint)
 		}
 	}
-	return "--unconfined "
 }
 
 // offerConfiguration writes what `holdgate init` does, where there is nothing yet and
@@ -130,12 +146,12 @@ func (e *env) offerConfiguration(c *cli.Context) error {
 		fmt.Fprintln(e.Stdout, "\nConfiguration: the one that is there does not load; holdgate config says why")
 		return nil
 	}
-	return e.offer(c, fmt.Sprintf("\nThere is no configuration, and none is needed. Type yes to write %s, with a rule of your own to change: ", holdgate.Visible(place)), "init")
+	return e.offer(c, fmt.Sprintf("\nThere is no configuration, and none is needed. Type yes to write %s, with a rule of your own to change (Enter: no): ", holdgate.Visible(place)), "init")
 }
 
 // offerFirstCall runs the demo, if the person wants it.
 func (e *env) offerFirstCall(c *cli.Context) error {
-	return e.offer(c, "\nA small agent can show a held call now, with no key and no network. Type yes to see it: ", "demo")
+	return e.offer(c, "\nA small agent can show a held call now, with no key and no network. Type yes to see it (Enter: no): ", "demo")
 }
 
 // offer runs a command if the person on the terminal says yes. Where nobody can be asked
