@@ -84,22 +84,31 @@ func TestOfficialSDKs(t *testing.T) {
 			if dialect && d.name != "base URL" {
 				continue // the door makes no difference to the format
 			}
-			for _, mode := range []string{"plain", "stream"} {
-				name := fmt.Sprintf("%s by %s, %s", strings.TrimSuffix(script, ".mjs"), d.name, mode)
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					c := sdkCase{s: s, provider: d.provider, script: script, mode: mode, name: slug(name)}
-					c.through, c.direct = newSDKClient(t, script, mode, d.through), newSDKClient(t, script, mode, d.direct)
-					t.Run("allowed", c.allowed)
-					t.Run("approved", c.approved)
-					t.Run("denied", c.denied)
-					t.Run("steered", c.steered)
-					t.Run("edited", c.edited)
-					if d.name == "base URL" {
-						t.Run("one of several refused", c.severalRefused)
-					}
-				})
-			}
+			name := fmt.Sprintf("%s by %s", strings.TrimSuffix(script, ".mjs"), d.name)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				base, env := d.through(script)
+				through := newSDKProcess(t, script, env)
+				straight, env := d.direct(script)
+				direct := through // what its environment does not send elsewhere goes where it is told
+				if env != nil {
+					direct = newSDKProcess(t, script, env)
+				}
+				for _, mode := range []string{"plain", "stream"} {
+					t.Run(mode, func(t *testing.T) {
+						c := sdkCase{s: s, provider: d.provider, script: script, mode: mode, name: slug(name + ", " + mode)}
+						c.through, c.direct = newSDKClient(through, script, base, mode), newSDKClient(direct, script, straight, mode)
+						t.Run("allowed", c.allowed)
+						t.Run("approved", c.approved)
+						t.Run("denied", c.denied)
+						t.Run("steered", c.steered)
+						t.Run("edited", c.edited)
+						if d.name == "base URL" {
+							t.Run("one of several refused", c.severalRefused)
+						}
+					})
+				}
+			})
 		}
 	}
 }

@@ -12,29 +12,26 @@ import (
 	"testing"
 )
 
-// An sdkClient is a process with an SDK in it that takes one turn after another.
-type sdkClient struct {
+// An sdkProcess has an SDK in it, and takes one turn after another.
+type sdkProcess struct {
 	p       *process
 	prompts io.Writer
 	printed printedLines
 }
 
-// newSDKClient starts a script of testdata/clients that goes the given way to the
-// provider. It ends with the test.
-func newSDKClient(t *testing.T, script, mode string, way func(script string) (base string, env []string)) *sdkClient {
+// newSDKProcess starts a script of testdata/clients. It ends with the test.
+func newSDKProcess(t *testing.T, script string, env []string) *sdkProcess {
 	t.Helper()
-	base, env := way(script)
-	args := []string{filepath.Join(clientsDir(t), "turns.mjs"), script, base, mode}
 	if script == "bedrock-invoke.mjs" { // which only asks the other one for it
-		args = []string{args[0], "bedrock.mjs", base, mode, "invoke"}
+		script = "bedrock.mjs"
 	}
 	stdin, prompts, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &sdkClient{prompts: prompts, printed: printedLines{complete: make(chan string, 64)}}
+	c := &sdkProcess{prompts: prompts, printed: printedLines{complete: make(chan string, 64)}}
 	c.p = start(t, func(ctx context.Context) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, "node", args...)
+		cmd := exec.CommandContext(ctx, "node", filepath.Join(clientsDir(t), "turns.mjs"), script)
 		cmd.Env = append(environment(), env...)
 		cmd.Stdin, cmd.Stdout = stdin, &c.printed
 		return cmd
@@ -42,6 +39,22 @@ func newSDKClient(t *testing.T, script, mode string, way func(script string) (ba
 	stdin.Close()
 	t.Cleanup(func() { prompts.Close() })
 	return c
+}
+
+// An sdkClient goes one way to the provider, and asks in one mode.
+type sdkClient struct {
+	*sdkProcess
+
+	args []string
+}
+
+// newSDKClient is a client of such a process.
+func newSDKClient(p *sdkProcess, script, base, mode string) *sdkClient {
+	args := []string{base, mode}
+	if script == "bedrock-invoke.mjs" {
+		args = append(args, "invoke")
+	}
+	return &sdkClient{p, args}
 }
 
 // An sdkAnswer is what comes of one turn.
@@ -54,7 +67,7 @@ type sdkAnswer struct {
 // ask starts a turn in which the model asks for command.
 func (c *sdkClient) ask(t *testing.T, command string) *sdkAnswer {
 	t.Helper()
-	prompt, err := json.Marshal("run: " + command)
+	prompt, err := json.Marshal(map[string]any{"prompt": "run: " + command, "args": c.args})
 	if err == nil {
 		_, err = fmt.Fprintf(c.prompts, "%s\n", prompt)
 	}
