@@ -34,7 +34,8 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 	case searched && apart && !facts.CutShort(f):
 		if len(found) > 0 {
 			hidden = []string{holdgate.RedactCredentials}
-			conceal = facts.Conceals(facts.Found(in.Call.Tool.Arguments, found))
+			values := facts.Found(in.Call.Tool.Arguments, found)
+			conceal = func(s string) string { return secrets.Conceal(s, values) }
 			shown = func(f facts.Facts) facts.Facts { return facts.Concealed(f, conceal) }
 		}
 	default:

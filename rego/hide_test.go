@@ -18,7 +18,7 @@ func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 		{"PGPASSWORD=hunter22 psql -h db.example -c 'drop table users'", "hunter22", "Drops the table users on db.example"},
 		{"mysql -u root -phunter22 shop -e 'drop table users'", "hunter22", "Drops the table users"},
 		{"git push --force https://ann:hunter22@github.com/acme/x main", "hunter22", "Overwrites what others see on https://ann:[redacted]@github.com/acme/x/main"},
-		{"DB_PASSWORD=abc rm -rf src", "abc", "Deletes ./src and everything in it"},
+		{"DB_PASSWORD=abcd rm -rf src", "abcd", "Deletes ./src and everything in it"},
 	} {
 		c := bashCall(tt.command)
 		d := e.Decide(t.Context(), Input{Call: c, Dir: "/w", Home: "/home/u"})
@@ -36,6 +36,14 @@ func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 		if says := d.Facts.Effects[0].Says; says != tt.says {
 			t.Errorf("%s: said to be: %s, want %s", tt.command, says, tt.says)
 		}
+	}
+}
+
+// A value that is the name of something else as well stays there.
+func TestASecretDoesNotHideWhatIsCalledAsItIs(t *testing.T) {
+	d := open(t, Options{}).Decide(t.Context(), Input{Call: bashCall("PASSWORD=work1 x; rm -rf work1"), Dir: "/w", Home: "/home/u"})
+	if says := d.Facts.Effects[0].Says; says != "Deletes ./work1 and everything in it" {
+		t.Errorf("said to be: %s", says)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,34 +55,25 @@ func longestFirst(values []string) []string {
 	return slices.Compact(values)
 }
 
-// Found are the credentials that were found in arguments, the longest first.
+// Found are the credentials that were found in arguments, the longest first, but for those
+// that stand there once more as something else, such as the name of a file: people see that.
 func Found(arguments []byte, found []holdgate.FoundSecret) (values []string) {
 	args, _ := decodeObject(arguments)
+	all := strings.Join(textsAt(args, ""), "\n")
+	times := make(map[string]int)
 	for _, s := range found {
 		for _, text := range textsAt(args, s.Pointer) {
 			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; v != "" {
-				values = append(values, v)
+				times[v]++
 			}
 		}
 	}
+	for v, n := range times {
+		if strings.Count(all, v) <= n {
+			values = append(values, v)
+		}
+	}
 	return longestFirst(values)
-}
-
-// Conceals returns what takes the values of [Found] out of a text, and whatever looks like a
-// credential. Short values go where one is a word, or an option's value, alone.
-func Conceals(values []string) func(string) string {
-	i := slices.IndexFunc(values, func(v string) bool { return len(v) < shortestValue })
-	if i < 0 {
-		return func(s string) string { return secrets.Conceal(s, values) }
-	}
-	var short []string
-	for _, v := range values[i:] {
-		short = append(short, regexp.QuoteMeta(v))
-	}
-	word := regexp.MustCompile(`(^|\W|\W-\w)(?:` + strings.Join(short, "|") + `)(\W|$)`)
-	return func(s string) string {
-		return word.ReplaceAllString(secrets.Conceal(s, values[:i]), "${1}[redacted]${2}")
-	}
 }
 
 // Concealed are facts for people, each text in them as conceal returns it.

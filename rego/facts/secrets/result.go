@@ -57,10 +57,12 @@ func InArguments(ctx context.Context, arguments []byte) ([]holdgate.FoundSecret,
 // Mentions reports whether arguments have a word that names secrets, so that [InArguments]
 // may find more in them than facts do.
 func Mentions(arguments []byte) (is bool) {
-	set := named()
-	set.finder.each(string(arguments), func(int, int) { is = true })
-	return is || bytes.Contains(arguments, []byte(`\u`)) // which may spell one
+	named().finder.each(string(arguments), func(int, int) { is = true })
+	return is || mentioned.Match(arguments)
 }
+
+// mentioned are what members are called besides, and escapes, which may spell any name.
+var mentioned = lazyregexp.New(`(?i)pass|pwd|cookie|\\u`)
 
 // read reads the whole body.
 func (r *resultReader) read() {
@@ -79,10 +81,8 @@ type resultReader struct {
 	steps int
 	dec   *jsontext.Decoder
 	said  strings.Builder
-	// named says that values which a name calls a secret are found too; before is the text
-	// before the present one, which may be an option that takes a secret.
-	named  bool
-	before string
+	named bool   // values that a name calls a secret are found too
+	last  string // the text before
 }
 
 var errResultBudget = errors.New("too much work")
@@ -121,9 +121,12 @@ func (r *resultReader) value(pointer, name string) error {
 }
 
 func (r *resultReader) members(pointer, name string, object bool) error {
+	var words []string // of a list, until something else comes
 	for n := 0; ; n++ {
-		switch r.dec.PeekKind() {
+		kind := r.dec.PeekKind()
+		switch kind {
 		case '}', ']':
+			r.inWords(pointer, words)
 			_, err := r.dec.ReadToken()
 			return err
 		case 0:
@@ -142,19 +145,47 @@ func (r *resultReader) members(pointer, name string, object bool) error {
 		if err := r.value(pointer+"/"+part, name); err != nil {
 			return err
 		}
+		if r.named && !object && kind == '"' && len(words) == n {
+			words = append(words, r.last)
+		}
 	}
 }
 
-// namesSecret reports whether a member by this name holds a secret.
-func namesSecret(name string) bool { return secretName.MatchString(name) }
+// inWords finds what is named as a secret in a list of texts, the words of a command.
+func (r *resultReader) inWords(pointer string, words []string) {
+	if len(words) < 2 {
+		return
+	}
+	r.eachNamed(strings.Join(words, " "), func(start, end int, kind string) {
+		for i, word := range words {
+			if start >= 0 && end <= len(word) && start < end {
+				at := holdgate.FoundSecret{Pointer: pointer + "/" + strconv.Itoa(i), Kind: kind, Start: start, End: end}
+				if !slices.ContainsFunc(r.Secrets, func(s holdgate.FoundSecret) bool { return s.Pointer == at.Pointer }) {
+					r.Secrets = append(r.Secrets, at)
+				}
+			}
+			start, end = start-len(word)-1, end-len(word)-1
+		}
+	})
+}
 
-var secretFlag = lazyregexp.New(`(?i)^--?(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|token|secret|(?:api|access|secret|private|auth|account)[-_]?key)$`)
-
-var secretName = lazyregexp.New(`(?i)^(?:[\w.-]*[_.-])?(?:pass(?:word|wd|phrase)|secret|(?:access|auth|api|bearer|refresh|session|id)?[_-]?token|(?:api|access|secret|private|auth|encryption|signing)[_-]?key)$`)
+// eachNamed calls found for each value in a text that is named as a secret.
+func (r *resultReader) eachNamed(s string, found func(start, end int, kind string)) {
+	named().each(s, r.work, func(rule *rule, start, end int) {
+		line := s[strings.LastIndexByte(s[:start], '\n')+1 : start]
+		if rule.ID == optionRule && (strings.Contains(line, " -- ") || asked.MatchString(line[strings.LastIndexAny(strings.TrimRight(line, " \t="), " \t")+1:])) {
+			return
+		}
+		if end, is := namedIn(s, start, end, rule.Kind); is && !notSecret.MatchString(strings.TrimRight(line, "=: \t\"'`")) {
+			found(start, end, rule.Kind)
+		}
+	})
+}
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (r *resultReader) text(pointer, name, s string) {
+	r.last = s
 	if name == "blob" || name == "data" {
 		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
 			if utf8.Valid(data) {
@@ -163,9 +194,8 @@ func (r *resultReader) text(pointer, name, s string) {
 			return
 		}
 	}
-	before := r.before
-	if r.before = s; r.named && s != "" && (namesSecret(name) || secretFlag.MatchString(before)) {
-		r.Secrets = append(r.Secrets, holdgate.FoundSecret{Pointer: pointer, Kind: "named_value", End: len(s)})
+	if r.named && namesSecret(name) && memberSecret(name, s) {
+		r.Secrets = append(r.Secrets, holdgate.FoundSecret{Pointer: pointer, Kind: namedValue, End: len(s)})
 		return
 	}
 	r.find(holdgate.FoundSecret{Pointer: pointer}, s)
@@ -220,7 +250,7 @@ func (r *resultReader) find(at holdgate.FoundSecret, s string) {
 		table().each(s, r.work, func(rule *rule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
 	}
 	if r.named {
-		named().each(s, r.work, func(rule *rule, start, end int) { spans = append(spans, span{start, end, rule.Kind}) })
+		r.eachNamed(s, func(start, end int, kind string) { spans = append(spans, span{start, end, kind}) })
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 	for _, sp := range spans {
