@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var writeReferences = flag.Bool("write-references", false, "write docs/api-*.md anew from the documents of the APIs")
+var writeReferences = flag.Bool("write-references", false, "write docs/api-*.md anew from the documents of the APIs, and break long lines of the changelog")
 
 // references are pages, by the documents that they are made from.
 var references = map[string]string{
