@@ -35,40 +35,68 @@ type lease struct {
 }
 
 // acquire waits until the store is free, and takes it. It tells OnWaiting who has
-// it, whenever that changes.
-func (s *Store) acquire(ctx context.Context, conn *pgx.Conn) error {
-	l := &s.lease
+// it, whenever that changes. A member that stands by does so while the server is away, too;
+// what it returns is the connection to go on with.
+func (s *Store) acquire(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, error) {
 	if _, err := conn.Exec(ctx, `INSERT INTO holdgate_lease (id, holder, member, until) VALUES ($1, '', '', now()), ($2, '', '', now()) ON CONFLICT DO NOTHING`, rowStore, rowDuty); err != nil {
-		return err
+		return conn, err
 	}
 	last := ""
 	for {
-		if err := s.beat(ctx, conn); err != nil {
-			return err
-		}
-		tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
-			WHERE id = $4 AND (until <= now() OR holder = $1)`, l.holder(), l.member, l.lasts, rowStore)
-		if err != nil {
-			return err
-		}
-		holder := l.member // another process has the name
-		if tag.RowsAffected() == 1 {
-			if entered, err := s.enter(ctx, conn); entered || err != nil {
-				return err
+		var err error
+		if conn.IsClosed() {
+			if again, dialErr := s.connect(ctx); dialErr == nil {
+				conn = again
+			} else {
+				err = dialErr
 			}
-		} else if err := conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = $1`, rowStore).Scan(&holder); err != nil {
-			return err
 		}
-		if holder != last && s.config.OnWaiting != nil {
-			s.config.OnWaiting(holder)
+		var holder string
+		var taken bool
+		if err == nil {
+			holder, taken, err = s.take(ctx, conn)
+		}
+		switch {
+		case err == nil && taken:
+			s.reached()
+			return conn, nil
+		case err == nil:
+			s.reached()
+			if holder != last && s.config.OnWaiting != nil {
+				s.config.OnWaiting(holder)
+			}
 			last = holder
+		default:
+			if _, away := errors.AsType[*unreachableError](s.unavailable(err)); !away || last == "" || ctx.Err() != nil {
+				return conn, err
+			}
+			conn.Close(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(l.lasts / renewals):
+			return conn, ctx.Err()
+		case <-time.After(s.lease.lasts / renewals):
 		}
 	}
+}
+
+// take takes the store where it is free, or says who has it.
+func (s *Store) take(ctx context.Context, conn *pgx.Conn) (holder string, taken bool, err error) {
+	l := &s.lease
+	if err := s.beat(ctx, conn); err != nil {
+		return "", false, err
+	}
+	tag, err := conn.Exec(ctx, `UPDATE holdgate_lease SET holder = $1, member = $2, until = now() + $3::interval
+		WHERE id = $4 AND (until <= now() OR holder = $1)`, l.holder(), l.member, l.lasts, rowStore)
+	if err != nil {
+		return "", false, err
+	}
+	if tag.RowsAffected() == 1 {
+		taken, err = s.enter(ctx, conn)
+		return l.member, taken, err // where it was not, another process has the name
+	}
+	err = conn.QueryRow(ctx, `SELECT member FROM holdgate_lease WHERE id = $1`, rowStore).Scan(&holder)
+	return holder, false, err
 }
 
 // bound has the server end a transaction of the writer's in which nothing comes for as

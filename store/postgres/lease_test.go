@@ -59,6 +59,35 @@ func TestAStandbyWaitsUntilTheStoreIsFree(t *testing.T) {
 	}
 }
 
+// A restart of the server ends no standby: else nobody would stand by after routine work.
+func TestAStandbyOutlivesARestartOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	url := pgtest.Address(server.Socket, "postgres")
+	first := hold(t, url, "one", postgres.Config{Lease: time.Second})
+	waits := make(chan string, 9)
+	opened := make(chan *postgres.Store)
+	go func() {
+		opened <- hold(t, url, "two", postgres.Config{Lease: time.Second, OnWaiting: func(holder string) { waits <- holder }})
+	}()
+	<-waits
+	for range 2 {
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := <-opened
+	if err := second.Update(t.Context(), put("a", "1")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Two that take each other for dead would wait for each other's rows.
 func TestAMemberWaitsForNoOthersRow(t *testing.T) {
 	t.Parallel()

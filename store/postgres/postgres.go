@@ -223,7 +223,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
 	}
-	defer conn.Close(ctx)
+	defer func() { conn.Close(ctx) }()
 	warnings, err := inspect(ctx, conn)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.lease.member != "" {
-		if err := s.acquire(ctx, conn); err != nil {
+		if conn, err = s.acquire(ctx, conn); err != nil {
 			leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
 			defer cancel()
 			if left, dialErr := s.connect(leaving); dialErr == nil { // what failed may have been the connection

@@ -273,11 +273,19 @@ func (e *env) takeBack(c *cli.Context, s *undo.Store, entry chosen) error {
 	for _, x := range r.Conflicts {
 		fmt.Fprintf(e.Stderr, "stays as it is: %s: %s\n", holdgate.Visible(x.Path), x.Why)
 	}
-	if !c.Bool("json") {
+	switch {
+	case c.Bool("json"):
+	case r.Reversed == 0:
+		fmt.Fprintln(e.Stdout, "nothing was taken back")
+	default:
 		fmt.Fprintf(e.Stdout, "taken back; to have the run's changes again: holdgate undo %s%s\n", r.ID, command.Again(c))
 	}
-	if len(r.Conflicts) > 0 {
-		return &command.Exit{Code: command.ExitFailed, Text: fmt.Sprintf("%d paths stay as they are; what was there before the run is kept", len(r.Conflicts)), Hint: "move them away and say the same again to bring back what was there: " + command.CommandLine(append([]string{"undo"}, c.Args().Slice()...)) + command.Again(c)}
+	if n := len(r.Conflicts); n > 0 {
+		stay := "1 path stays as it is"
+		if n > 1 {
+			stay = fmt.Sprintf("%d paths stay as they are", n)
+		}
+		return &command.Exit{Code: command.ExitFailed, Text: stay + "; what was there before the run is kept", Hint: "move them away and say the same again to bring back what was there: " + command.CommandLine(append([]string{"undo"}, c.Args().Slice()...)) + command.Again(c)}
 	}
 	return nil
 }
