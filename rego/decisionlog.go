@@ -143,7 +143,11 @@ func credentialTexts(input any) []string {
 	}
 	var pointers []string
 	for _, f := range found {
-		pointers = append(pointers, root+f.Pointer)
+		p := f.Pointer
+		if f.Name { // the pointer itself would say it
+			p = p[:strings.LastIndexByte(p, '/')]
+		}
+		pointers = append(pointers, root+p)
 	}
 	return pointers
 }

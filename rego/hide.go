@@ -31,7 +31,7 @@ func (p *policy) hide(ctx context.Context, in Input, f facts.Facts, err error, d
 	switch {
 	case err != nil, d.Rule == holdgate.RulePolicyError && len(f.ParseErrors) > 0, !searched && in.Call.Tool != nil && in.Call.Tool.Arguments != nil:
 		hidden = wholeContent(in.Call)
-	case searched && apart && !facts.CutShort(f):
+	case searched && apart && !facts.CutShort(f) && (len(found) > 0 || len(f.Secrets) == 0):
 		if len(found) > 0 {
 			hidden = []string{holdgate.RedactCredentials}
 			values := facts.Found(in.Call.Tool.Arguments, found)

@@ -18,7 +18,8 @@ func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 		{"PGPASSWORD=hunter22 psql -h db.example -c 'drop table users'", "hunter22", "Drops the table users on db.example"},
 		{"mysql -u root -phunter22 shop -e 'drop table users'", "hunter22", "Drops the table users"},
 		{"git push --force https://ann:hunter22@github.com/acme/x main", "hunter22", "Overwrites what others see on https://ann:[redacted]@github.com/acme/x/main"},
-		{"DB_PASSWORD=abcd rm -rf src", "abcd", "Deletes ./src and everything in it"},
+		{"psql postgresql://admin:hunter22@db/shop -c 'drop table users'", "hunter22", "Drops the table users"},
+		{"DB_PASSWORD=abcd1234 rm -rf src", "abcd1234", "Deletes ./src and everything in it"},
 	} {
 		c := bashCall(tt.command)
 		d := e.Decide(t.Context(), Input{Call: c, Dir: "/w", Home: "/home/u"})
@@ -33,17 +34,35 @@ func TestACallWithACredentialCanStillBeJudged(t *testing.T) {
 		if said := fmt.Sprintf("%s %+v %s", facts, d, d.Seen); strings.Contains(said, tt.secret) {
 			t.Errorf("%s: the secret is said: %s", tt.command, said)
 		}
-		if says := d.Facts.Effects[0].Says; says != tt.says {
+		if says := d.Facts.Effects[0].Says; !strings.HasPrefix(says, tt.says) {
 			t.Errorf("%s: said to be: %s, want %s", tt.command, says, tt.says)
 		}
 	}
 }
 
-// A value that is the name of something else as well stays there.
+// What is called as a secret stays where it is no secret, and nothing that Holdgate says itself
+// is hidden.
 func TestASecretDoesNotHideWhatIsCalledAsItIs(t *testing.T) {
-	d := open(t, Options{}).Decide(t.Context(), Input{Call: bashCall("PASSWORD=work1 x; rm -rf work1"), Dir: "/w", Home: "/home/u"})
-	if says := d.Facts.Effects[0].Says; says != "Deletes ./work1 and everything in it" {
-		t.Errorf("said to be: %s", says)
+	e := open(t, Options{})
+	for command, says := range map[string]string{
+		"PASSWORD=work2024 x; rm -rf work2024":   "Deletes ./work2024 and everything in it",
+		"DB_PASS=work2024; rm -rf $DB_PASS":      "Deletes ./work2024 and everything in it",
+		"X_PASSWORD=Deletes rm -rf src":          "Deletes ./src and everything in it",
+		"X_PASSWORD=unknown kubectl delete ns a": "Deletes ns a",
+	} {
+		d := e.Decide(t.Context(), Input{Call: bashCall(command), Dir: "/w", Home: "/home/u"})
+		if got := d.Facts.Effects[0].Says; !strings.HasPrefix(got, says) || strings.Contains(got, "redacted") {
+			t.Errorf("%s is said to be: %s", command, got)
+		}
+	}
+}
+
+// A key that is text by itself and data besides is hidden.
+func TestACredentialInDataIsHidden(t *testing.T) {
+	key := "AKIA" + "IOSFODNN7EXAMPLE"
+	d := open(t, Options{}).Decide(t.Context(), Input{Call: holdgate.Call{Kind: holdgate.KindToolCall, Tool: &holdgate.Tool{Name: "upload", Arguments: json.RawMessage(`{"data":"` + key + `"}`)}}})
+	if len(d.Redact) == 0 {
+		t.Error("nothing is hidden")
 	}
 }
 

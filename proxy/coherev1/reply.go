@@ -36,7 +36,11 @@ func (c *call) seen() (*holdgate.Call, error) {
 	if strings.TrimSpace(args) == "null" {
 		args = ""
 	}
-	return wire.TextCall("", c.name, args), nil
+	seen := wire.TextCall("", c.name, args)
+	if c.raw == nil && seen.Tool.Arguments == nil && args != "" {
+		return nil, fmt.Errorf("the parameters of %q are no JSON, and so could not be written whole", c.name)
+	}
+	return seen, nil
 }
 
 // element returns the call as a whole answer has it, which of one that came in pieces is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/holdgate/holdgate/approvals/redact"
 
@@ -103,13 +105,17 @@ func AuditCall(c holdgate.Call) *audit.Call {
 // loggedInput is what the log keeps of a tool call that policy decided by
 // itself: its arguments, with what policy redacts taken out.
 func loggedInput(e *Evaluation, d holdgate.Decision) json.RawMessage {
+	hidden := d.Redact
+	if strings.HasPrefix(d.Rule, "holdgate.") { // policy has perhaps not seen it
+		hidden = append(slices.Clip(hidden), holdgate.RedactCredentials)
+	}
 	switch {
 	case e.Call.Tool == nil:
 		return nil
-	case len(d.Redact) == 0 && e.Call.Result == nil && e.canonical != nil:
+	case len(hidden) == 0 && e.Call.Result == nil && e.canonical != nil:
 		return e.canonical // as the log will have it
 	}
-	return redact.Arguments(e.Call, d.Redact)
+	return redact.Arguments(e.Call, hidden)
 }
 
 // Find writes down what an agent's own word shows of it, and tells people: as often as it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdgate/holdgate"
 	"github.com/holdgate/holdgate/rego/facts/collect"
+	"github.com/holdgate/holdgate/rego/facts/lazyregexp"
 	"github.com/holdgate/holdgate/rego/facts/secrets"
 )
 
@@ -44,8 +45,7 @@ func Values(ctx context.Context, c holdgate.Call, o Options) (values []string, a
 		values = append(values, spansOf(text)...)
 	}
 	for _, held := range x.Held {
-		in := func(text string) bool { return strings.Contains(text, held) }
-		apart = apart && slices.ContainsFunc(texts, in) && !slices.ContainsFunc(shown, in)
+		apart = apart && gone(held, texts, shown)
 	}
 	return longestFirst(slices.DeleteFunc(values, func(v string) bool { return len(v) < shortestValue })), apart
 }
@@ -55,15 +55,19 @@ func longestFirst(values []string) []string {
 	return slices.Compact(values)
 }
 
-// Found are the credentials that were found in arguments, the longest first, but for those
-// that stand there once more as something else, such as the name of a file: people see that.
+// Found are the credentials that were found in arguments, the longest first, that are no
+// credential alone: not those that may be a word, that stand there once more as something
+// else, or that a variable holds which is used. People see what these are.
 func Found(arguments []byte, found []holdgate.FoundSecret) (values []string) {
 	args, _ := decodeObject(arguments)
 	all := strings.Join(textsAt(args, ""), "\n")
 	times := make(map[string]int)
 	for _, s := range found {
+		if s.Name || s.Encoded {
+			continue
+		}
 		for _, text := range textsAt(args, s.Pointer) {
-			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; v != "" {
+			if v := text[min(s.Start, len(text)):min(s.End, len(text))]; secrets.Telling(v) && !used(all, text[:min(s.Start, len(text))]) {
 				times[v]++
 			}
 		}
@@ -74,6 +78,14 @@ func Found(arguments []byte, found []holdgate.FoundSecret) (values []string) {
 		}
 	}
 	return longestFirst(values)
+}
+
+var assigned = lazyregexp.New(`([A-Za-z_]\w*)["'\])]*\s*[:=]=?\s*["']?$`)
+
+// used reports whether the text before a value assigns it to a variable that the call uses.
+func used(all, before string) bool {
+	m := assigned.FindStringSubmatch(before[max(0, len(before)-100):])
+	return m != nil && (strings.Contains(all, "$"+m[1]) || strings.Contains(all, "${"+m[1]))
 }
 
 // Concealed are facts for people, each text in them as conceal returns it.
@@ -115,6 +127,21 @@ func concealed(v reflect.Value, change func(string) string) reflect.Value {
 		}
 	}
 	return out
+}
+
+// gone reports whether a text that holds credentials stands in the texts and not in what is
+// shown of them. Where it was put together, as from words in quotes, that is asked of what it
+// holds.
+func gone(held string, texts, shown []string) bool {
+	in := func(text string) bool { return strings.Contains(text, held) }
+	if slices.ContainsFunc(texts, in) {
+		return !slices.ContainsFunc(shown, in)
+	}
+	parts := spansOf(held)
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
+		in := func(text string) bool { return strings.Contains(text, part) }
+		return !slices.ContainsFunc(texts, in) || slices.ContainsFunc(shown, in)
+	})
 }
 
 // spansOf are the credentials in a text.

@@ -26,6 +26,7 @@ const (
 // word is hidden, in which no shell and no language reads anything but text.
 var (
 	oneWord   = lazyregexp.New(`^[\w!@#%^*+=.~/-]+$`)
+	hostLike  = lazyregexp.New(`^[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$`)
 	pathLike  = lazyregexp.New(`^(?:~|\.{0,2})/[\w./-]*$`)
 	fileLike  = lazyregexp.New(`\.(?:ya?ml|json|toml|ini|pem|crt|env|txt|key)$`)
 	nameLike  = lazyregexp.New(`^(?:[a-z]+[-_.])*[A-Za-z]+(?:[-_.][a-z0-9]+)*$`)
@@ -54,14 +55,21 @@ func namedIn(s string, start, end int, kind string) (int, bool) {
 // secretValue reports whether a value that is named as a secret looks like one.
 func secretValue(v, kind string) bool {
 	switch {
-	case len(v) < shortestNamed, !oneWord.MatchString(v), pathLike.MatchString(v), fileLike.MatchString(v):
+	case len(v) < shortestNamed, !oneWord.MatchString(v), pathLike.MatchString(v), fileLike.MatchString(v), hostLike.MatchString(v):
 		return false
 	case kind == namedPassword:
 		return true
-	case strings.Contains(v, "/") && strings.Contains(v, "."), nameLike.MatchString(v) && !mixed.MatchString(v):
-		return false // an address, or a name
 	}
-	return len(v) >= leastValue && hasLetter.MatchString(v) && (hasDigit.MatchString(v) || mixed.MatchString(v) || len(v) >= 16)
+	return Telling(v)
+}
+
+// Telling reports whether a value is no word that something may be called by, so that it can
+// be taken for a credential wherever it stands.
+func Telling(v string) bool {
+	if len(v) < leastValue || strings.Contains(v, "/") && strings.Contains(v, ".") || nameLike.MatchString(v) && !mixed.MatchString(v) {
+		return false
+	}
+	return hasLetter.MatchString(v) && (hasDigit.MatchString(v) || strings.HasSuffix(v, "=") || len(v) >= 12 && mixed.MatchString(v) || len(v) >= 16)
 }
 
 // memberSecret reports whether the value of a member that is named as a secret looks like one, or
