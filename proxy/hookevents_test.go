@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdgate/holdgate"
+	"github.com/holdgate/holdgate/approvals/agents"
 	"github.com/holdgate/holdgate/proxy/agentapi"
 	"github.com/holdgate/holdgate/proxy/proxytest"
 	"github.com/holdgate/holdgate/store/audit"
@@ -85,6 +86,33 @@ func TestAnApprovalWhenTheAgentAsksWaitsForTheCall(t *testing.T) {
 		t.Errorf("it is used %d times", len(used))
 	}
 	h.Verified()
+}
+
+// Claude Code asks its user behind the hook of the call, which runs next: what people approve
+// then is used, and is not there for the same call once more.
+func TestAnApprovalBehindTheHookIsUsedThere(t *testing.T) {
+	t.Parallel()
+	h := hookTeller{proxytest.New(t, nil), t, "claude"}
+	if v := h.waitsAt("PermissionRequest", "gated", holdgate.AnswerApprove); !strings.Contains(v.Output, `"behavior":"allow"`) {
+		t.Fatalf("%+v", v)
+	}
+	if v := h.tells("PreToolUse", "?wait=0s", bash("gated", "c2")); v.Status != holdgate.StatusPending {
+		t.Errorf("the same call passes once more: %+v", v)
+	}
+	h.Verified()
+}
+
+// An agent that people have stopped meanwhile is not told that they approve.
+func TestAStoppedAgentsUserIsSparedNothing(t *testing.T) {
+	t.Parallel()
+	h := hookTeller{proxytest.New(t, nil), t, "claude"}
+	if v := h.waitsAt("PreToolUse", "gated", holdgate.AnswerApprove); v.Status != holdgate.StatusApproved {
+		t.Fatalf("%+v", v)
+	}
+	h.Intervene(holdgate.AgentDefault, agents.Stop)
+	if v := h.tells("PermissionRequest", "?wait=0s", bash("gated", "")); strings.Contains(v.Output, `"behavior":"allow"`) {
+		t.Errorf("%+v", v)
+	}
 }
 
 // What policy lets go on by itself is left to the agent's user, and what people deny is denied

@@ -81,8 +81,8 @@ func (a agents) decideHooked(ctx context.Context, agent hook.Agent, from gate.Fr
 
 // permitHooked answers an agent that is about to ask its own user. People who have let the very
 // call go on are not asked again, nor is the user. What policy lets go on by itself is left to
-// the user. Else people are asked here, and their approval waits for the call, which comes next:
-// it is not used before.
+// the user. Else people are asked here. Their approval is used here, too, but where the agent
+// asks first: then the call comes to its hook next, and the approval waits for it.
 func (a agents) permitHooked(ctx context.Context, agent hook.Agent, from gate.From, event hook.Event, in agentapi.Hooked) (agentapi.HookVerdict, error) {
 	x, e, err := a.enterHooked(ctx, agent, from, event)
 	if err != nil {
@@ -90,9 +90,17 @@ func (a agents) permitHooked(ctx context.Context, agent hook.Agent, from gate.Fr
 	}
 	defer x.Leave()
 	e.Seen = true // it is counted when it is about to run
-	v := hook.Verdict{Release: true, Asked: a.s.steps.Gate.ApprovedAtHook(from, event.Call)}
-	if !v.Asked && a.s.steps.Gate.Admit(from.Agent) == nil && a.s.steps.Gate.Evaluate(ctx, from, e).Action != holdgate.Allow {
-		err := x.Await(ctx, e, a.lineAtHook(x, e, in.Wait))
+	ask := x.Pass
+	if agent.AsksFirst {
+		ask = x.Await
+	}
+	says := holdgate.Deny
+	if x.AgentStatus().Running() && a.s.steps.Gate.Admit(from.Agent) == nil {
+		says = a.s.steps.Gate.Evaluate(ctx, from, e).Action
+	}
+	v := hook.Verdict{Release: true, Asked: says != holdgate.Deny && a.s.steps.Gate.ApprovedAtHook(from, event.Call)}
+	if !v.Asked && says != holdgate.Allow {
+		err := ask(ctx, e, a.lineAtHook(x, e, in.Wait))
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:

@@ -40,6 +40,7 @@ type hookedSession struct {
 // A hookedCall is one that was about to run.
 type hookedCall struct {
 	names             []callName // as the agent made it, and as it goes on
+	goesOn            []callName // those of what people let go on
 	is                fate
 	where             string // the program, and the folder that it says it is in
 	request, exchange string
@@ -102,8 +103,9 @@ func (h *hooked) approved(from From, t *holdgate.Tool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.of(from.Caller)
-	i := s.find(namesOf(wire.Result{Tool: t.Name, Arguments: t.Arguments}), func(c *hookedCall) bool {
-		return c.people && c.where == from.where() && time.Since(c.at) < approvals.AskedOnceFor
+	very := namesOf(wire.Result{Tool: t.Name, Arguments: t.Arguments})
+	i := s.find(very, func(c *hookedCall) bool {
+		return c.people && slices.ContainsFunc(very, func(n callName) bool { return slices.Contains(c.goesOn, n) }) && c.where == from.where() && time.Since(c.at) < approvals.AskedOnceFor
 	})
 	if i < 0 {
 		return false
@@ -118,7 +120,11 @@ func (h *hooked) ended(who approvals.Caller, r wire.Result) (c *hookedCall, sure
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.of(who)
-	i := s.find(namesOf(r), func(*hookedCall) bool { return true })
+	names := namesOf(r)
+	i := s.find(names, func(c *hookedCall) bool { return c.is == fateReleased }) // it may have been refused before
+	if i < 0 {
+		i = s.find(names, func(*hookedCall) bool { return true })
+	}
 	if i < 0 {
 		return nil, s.begun && !s.full
 	}
@@ -164,6 +170,7 @@ func (x *Exchange) CameAtHook(own *holdgate.Call, e *Evaluation) {
 	for _, t := range []*holdgate.Tool{own.Tool, e.Call.Tool} {
 		c.names = append(c.names, namesOf(wire.Result{ID: own.ID, Tool: t.Name, Arguments: t.Arguments})...)
 	}
+	c.goesOn = namesOf(wire.Result{Tool: e.Call.Tool.Name, Arguments: e.Call.Tool.Arguments})
 	x.g.hooked.came(x.from.Caller, c)
 }
 

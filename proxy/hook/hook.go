@@ -28,6 +28,8 @@ type Agent struct {
 	Edits bool
 	// Approves says that the hook's word spares the agent's user its own question.
 	Approves bool
+	// AsksFirst says that the agent asks its own user before its hook hears of the call.
+	AsksFirst bool
 	// Wait is how long the agent can be told to wait for a hook.
 	Wait time.Duration
 	// GoesOn says when the agent runs the call although no hook has let it.
@@ -68,7 +70,7 @@ func Agents() []Agent {
 			Edits: true, Wait: longest, GoesOn: []string{slow, disabled + " (hooksConfig.enabled)"}},
 		{Name: "qwen", Before: "PreToolUse",
 			Permission: "PermissionRequest", After: "PostToolUse", Failed: "PostToolUseFailure", Prompt: "UserPromptSubmit",
-			Wait: qwenWait, GoesOn: []string{slow + " of one minute", disabled + " (disableAllHooks)"}},
+			AsksFirst: true, Wait: qwenWait, GoesOn: []string{slow + " of one minute", disabled + " (disableAllHooks)"}},
 		{Name: "opencode", Before: "tool.execute.before",
 			After: "tool.execute.after", Prompt: "chat.message",
 			Edits: true, Approves: true, Wait: longest, GoesOn: []string{"the plugin cannot be loaded", "it is started with --pure"}},

@@ -161,7 +161,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 	case err != nil:
 		return refuse("[holdgate] This call was not run: Holdgate, which decides about it, cannot be asked (" + err.Error() +
 			"). Tell the user to look whether it runs (holdgate serve, holdgate doctor), and call again then.")
-	case v.Status != "approved" && v.Output == "":
+	case v.Status != "approved" && (o.at == deciding || v.Output == ""):
 		return refuse(v.Text)
 	}
 	if _, err := io.WriteString(stdout, v.Output); err != nil {
