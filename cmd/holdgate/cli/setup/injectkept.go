@@ -3,6 +3,8 @@ package setup
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,12 +49,16 @@ func (in *injection) keep(name string, before, spec *yaml.Node) {
 		return
 	}
 	now := named(child(spec, "initContainers"), "holdgate")
-	var kept, anew []string
+	var kept, anew, leads []string
 	for _, list := range []struct{ name, key string }{{"env", "name"}, {"envFrom", ""}, {"volumeMounts", "mountPath"}} {
 		for _, old := range items(child(before, list.name)) {
 			key := value(old, list.key)
 			ours := slices.ContainsFunc(items(child(now, list.name)), func(n *yaml.Node) bool { return list.key != "" && value(n, list.key) == key })
 			if ours || list.name == "volumeMounts" && slices.Contains(ownNames["volumes"], value(old, "name")) {
+				continue
+			}
+			if misleads(list.name, key, items(child(now, "volumeMounts"))) {
+				leads = append(leads, strings.TrimSpace(list.name+" "+key))
 				continue
 			}
 			theirs := sequence(now, list.name)
@@ -72,9 +78,35 @@ func (in *injection) keep(name string, before, spec *yaml.Node) {
 	if len(kept) > 0 {
 		in.said = append(in.said, fmt.Sprintf("%s: kept in Holdgate's container: %s", name, strings.Join(kept, ", ")))
 	}
+	if len(leads) > 0 {
+		in.said = append(in.said, fmt.Sprintf("%s: not kept in Holdgate's container, for it could have Holdgate do something else: %s", name, strings.Join(leads, ", ")))
+	}
 	if len(anew) > 0 {
 		in.said = append(in.said, fmt.Sprintf("%s: printed anew in Holdgate's container, and not kept: %s", name, strings.Join(anew, ", ")))
 	}
+}
+
+// leading are variables by which a program is led: where its code, its certificates, its
+// configuration or its network are.
+var leading = regexp.MustCompile(`(?i)^(?:LD_|SSL_|GO|HOLDGATE_|XDG_|HOME$|PATH$|TMPDIR$|(?:HTTPS?|ALL|NO)_PROXY$)`)
+
+// misleads reports whether something that was added to Holdgate's container could have it do
+// something else: who writes a manifest writes what an earlier injection is taken for, too.
+func misleads(list, key string, own []*yaml.Node) bool {
+	switch list {
+	case "env":
+		return leading.MatchString(key)
+	case "envFrom":
+		return true // nobody sees here which variables these are
+	}
+	at := path.Clean("/" + key)
+	taken := []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev", "/var/lib/holdgate"}
+	for _, mount := range own {
+		taken = append(taken, path.Clean("/"+value(mount, "mountPath")))
+	}
+	return slices.ContainsFunc(taken, func(of string) bool {
+		return at == of || at == "/" || strings.HasPrefix(at, of+"/") || strings.HasPrefix(of, at+"/")
+	})
 }
 
 // alike reports whether two values say the same, however they are written.
