@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,13 +14,17 @@ import (
 // ownMarks are files by which a state folder knows its own form and place: nothing brings these.
 var ownMarks = []string{formatFile, movedFile}
 
+// sharedFiles are what sidecars of one store have in common in their state folders,
+// and how the store is reached.
+var sharedFiles = []string{secretFile, tokenFile, "ca.pem", "ca.key", "page-ca.pem", "page-ca.key", "db.url", "db.password"}
+
 // maxShared bounds such a file: a Secret of Kubernetes holds no more.
 const maxShared = 1 << 20
 
 // TakeShared copies the files of a folder, such as a mounted Secret, into a state folder that
 // no sidecar uses: what sidecars of one store share, and files of channels and credentials.
-// There they are for their owner alone. Folders and hidden names are left out. It returns
-// the files' names.
+// There they are for their owner alone. Folders and hidden names are left out. Of another
+// state folder nothing is taken but what sidecars share. It returns the files' names.
 func TakeShared(stateDir, from string) (taken []string, err error) {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w", err)
@@ -28,8 +33,12 @@ func TakeShared(stateDir, from string) (taken []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the files to take: %w", err)
 	}
+	ofState := slices.ContainsFunc(names, func(e fs.DirEntry) bool { return slices.Contains(ownMarks, e.Name()) })
 	for _, entry := range names {
 		name := entry.Name()
+		if ofState && !slices.Contains(sharedFiles, name) {
+			continue
+		}
 		at, into := filepath.Join(from, name), filepath.Join(stateDir, name)
 		info, err := os.Stat(at) // in a mounted Secret a name is a symbolic link
 		switch {
@@ -37,8 +46,6 @@ func TakeShared(stateDir, from string) (taken []string, err error) {
 			return taken, fmt.Errorf("reading the files to take: %w", err)
 		case strings.HasPrefix(name, ".") || !info.Mode().IsRegular():
 			continue
-		case slices.Contains(ownMarks, name):
-			return taken, fmt.Errorf("%s: a file of this name is made by the state folder itself: take it out of %s", name, from)
 		case info.Size() > maxShared:
 			return taken, fmt.Errorf("%s has %d bytes, more than %d", at, info.Size(), maxShared)
 		}
