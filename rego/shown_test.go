@@ -24,7 +24,6 @@ func shell(command, more string) string {
 // said are the decisions that pages tell of rules that they show, by the rules' names.
 var said = map[string][]tried{
 	"deploys.ask": {{shell("deployctl up", ""), "hold deploys.ask shell.unknown"}, {shell("ls", ""), "allow default"}},
-	"show.facts":  {{shell("ls", ""), "allow default"}}, // it allows, so it changes nothing
 	"prod.kubectl": {
 		{shell("kubectl --context prod delete pod x", ""), "deny prod.kubectl"},
 		{shell("kubectl --context prod get pods", ""), "allow default"},
