@@ -115,6 +115,26 @@ func TestAStoppedAgentsUserIsSparedNothing(t *testing.T) {
 	}
 }
 
+// What Holdgate refuses by itself is logged without credentials, as what policy decides is.
+func TestARefusalOfHoldgatesOwnLogsNoCredential(t *testing.T) {
+	t.Parallel()
+	h := hookTeller{proxytest.New(t, nil), t, "claude"}
+	h.Intervene(holdgate.AgentDefault, agents.Stop)
+	h.tells("PreToolUse", "?wait=0s", bash("PGPASSWORD=hunter22 psql", "c1"))
+	logged := 0
+	for _, e := range h.Entries(audit.TypeDecision) {
+		if e.Decision.Rule != holdgate.RuleStopped {
+			continue
+		}
+		if logged++; strings.Contains(string(e.Input), "hunter22") || !strings.Contains(string(e.Input), "psql") {
+			t.Errorf("the log has %s", e.Input)
+		}
+	}
+	if logged == 0 {
+		t.Error("no refusal is in the log")
+	}
+}
+
 // What policy lets go on by itself is left to the agent's user, and what people deny is denied
 // there with their words.
 func TestWhatElseTheAgentsUserIsAsked(t *testing.T) {
